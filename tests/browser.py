@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
@@ -61,23 +61,38 @@ class Visit:
     errors: list[str] = field(default_factory=list)
 
 
+# Fonts are asked for when text in them is laid out, so that is done before they are waited for.
+WHOLE = """async () => {
+    await window.MathJax?.startup?.promise;
+    document.documentElement.getBoundingClientRect();
+    await document.fonts.ready;
+}"""
+
+
 @contextmanager
-def visit(browser: Browser, address: str, viewport: dict[str, int]) -> Iterator[Visit]:
-    """Open a page and wait until its widgets and equations are there."""
-    context = browser.new_context(viewport=viewport)
-    one = Visit(context.new_page())
-    one.page.on("request", lambda request: one.requests.append(request.url))
-    one.page.on("pageerror", lambda error: one.errors.append(str(error)))
-    one.page.on(
-        "console",
-        lambda line: (
-            one.errors.append(f"{line.text} ({line.location['url']})")
-            if line.type == "error"
-            else None
-        ),
-    )
-    one.page.goto(address, wait_until="networkidle")
-    if one.page.locator(".widget-subarea").count():
-        one.page.locator(".widget-subarea .jupyter-widgets").first.wait_for()
-    yield one
-    context.close()
+def visit(
+    opener: Browser | BrowserContext, address: str, viewport: dict[str, int]
+) -> Iterator[Visit]:
+    """Open a page and wait until its widgets, equations and fonts are there.
+
+    A browser opens it as somebody does who has never been there. Pages that a context opens share
+    what was fetched before, as those of one reader do.
+    """
+    with opener.new_page() as page:
+        page.set_viewport_size(viewport)
+        one = Visit(page)
+        page.on("request", lambda request: one.requests.append(request.url))
+        page.on("pageerror", lambda error: one.errors.append(str(error)))
+        page.on(
+            "console",
+            lambda line: (
+                one.errors.append(f"{line.text} ({line.location['url']})")
+                if line.type == "error"
+                else None
+            ),
+        )
+        page.goto(address)
+        page.evaluate(WHOLE)
+        if page.locator(".widget-subarea").count():
+            page.locator(".widget-subarea .jupyter-widgets").first.wait_for()
+        yield one

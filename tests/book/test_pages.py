@@ -29,12 +29,25 @@ from helpers.claims import BOX_TITLES, CONTRADICTED, UNDECIDED
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ROOT / "build" / "smoke" / "html"
-COLOURS = ["color-contrast"]
-"""Rules of axe about colours."""
-NO_COLOURS = {rule: {"enabled": False} for rule in COLOURS}
-"""All other rules."""
+AXE = Axe().axe_script
+RUN_AXE = """async ([plain, left_out]) => {
+    const selector = `*:not(${plain.flatMap(one => [one, `${one} *`])})`;
+    axe.configure({rules: [{id: "color-contrast", selector: plain.length ? selector : "*"}]});
+    // Style sheets need not be fetched a second time.
+    const options = {preload: false, resultTypes: ["violations"]};
+    const {violations} = await axe.run({exclude: left_out}, options);
+    return violations.map(({id, nodes}) => [id, nodes.map(node => node.html.slice(0, 150))]);
+}"""
 SHARES = 6
-"""Parts of the pages that are looked at in processes of their own (`conftest.FilesAndShares`)."""
+"""Parts of the real book that are looked at in processes of their own (`conftest.FilesAndShares`);
+the small book is built in one process alone."""
+BOOKS = [
+    pytest.param("small", slice(None), id="small"),
+    *(
+        pytest.param("smoke", slice(share, None, SHARES), id=f"smoke-share-{share}")
+        for share in range(SHARES)
+    ),
+]
 CHAPTER = """# %% [markdown]
 # # A chapter
 #
@@ -261,10 +274,15 @@ def site(request):
         yield address, html
 
 
+def leads_on(page: Path) -> bool:
+    """Whether a page only leads on to another one."""
+    return 'http-equiv="refresh"' in page.read_text(encoding="utf-8").lower()
+
+
 def names(html: Path) -> list[str]:
     """Every page there is to read; of the pages of source, which are alike, the first and last."""
     every = [path for folder in (".", "api") for path in html.glob(f"{folder}/*.html")]
-    own = [path for path in every if 'http-equiv="refresh"' not in path.read_text()]
+    own = [path for path in every if not leads_on(path)]
     source = sorted(html.glob("_modules/**/*.html"))
     some = [*own, *source[:1], *source[-1:]]
     return sorted(str(path.relative_to(html)) for path in some)
@@ -275,29 +293,29 @@ class TestPages:
 
     pytestmark = pages_in_chromium
 
-    @pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share-{share}")
+    @pytest.mark.parametrize(("site", "share"), BOOKS, indirect=["site"])
     def test_pages_are_whole_offline_and_accessible(self, chromium, site, share):
         address, html = site
+        # Code and signatures have the same few colours everywhere: axe sees them in the small book.
+        # Colours are most of its work.
+        plain = [".highlight pre", "dl.py"] if html == SMOKE else []
         problems = []
-        for name in names(html)[share::SHARES]:
-            with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
-                # Code and signatures have the same few colours everywhere: axe sees them in the
-                # small book. Colours are most of its work.
-                code = [".highlight pre"] if html == SMOKE else []
-                signatures = ["dl.py"] if html == SMOKE else []
-                found = self.problems(visit, address)
-                found += self.barriers(visit, code, rules=NO_COLOURS)
-                found += self.barriers(visit, code + signatures, runOnly=COLOURS)
-                visit.page.set_viewport_size(browser.PHONE)
-                found += self.problems(visit, address)
-                found += self.barriers(visit, rules=NO_COLOURS)
-                # Colours on their way to the dark are those of neither mode.
-                visit.page.add_style_tag(content="* { transition: none !important; }")
-                visit.page.evaluate("document.documentElement.dataset.theme = 'dark'")
-                found += self.barriers(visit, code + signatures, runOnly=COLOURS)
-                visit.page.emulate_media(media="print")
-                found += ["prints a solution"] * visit.page.locator(".solution:visible").count()
-                problems += [f"{name}: {what}" for what in found]
+        with chromium.new_context() as reader:
+            for name in names(html)[share]:
+                with browser.visit(reader, address + name, browser.DESKTOP) as visit:
+                    visit.page.evaluate(AXE)
+                    found = self.misfits(visit)
+                    found += self.barriers(visit, plain, left_out=plain[:1])
+                    visit.page.set_viewport_size(browser.PHONE)
+                    found += self.misfits(visit)
+                    # Colours on their way to the dark are those of neither mode.
+                    visit.page.add_style_tag(content="* { transition: none !important; }")
+                    visit.page.evaluate("document.documentElement.dataset.theme = 'dark'")
+                    found += self.barriers(visit, plain)
+                    visit.page.emulate_media(media="print")
+                    found += ["prints a solution"] * visit.page.locator(".solution:visible").count()
+                    found += self.mishaps(visit, address)
+                    problems += [f"{name}: {what}" for what in found]
         assert problems == []
 
     def test_links_to_pages_and_files_lead_somewhere(self, site):
@@ -306,18 +324,26 @@ class TestPages:
             goals = re.findall(r'<a [^>]*href="([^"#:]+)["#]', page.read_text(encoding="utf-8"))
             lost = {goal for goal in goals if not (page.parent / unquote(goal)).exists()}
             assert lost == set(), name
+        first = site[1] / "index.html"
+        if leads_on(first):
+            (goal,) = re.findall(r'\burl=([\w-]+\.html)"', first.read_text(encoding="utf-8"))
+            assert (site[1] / goal).is_file()
 
-    def problems(self, visit: browser.Visit, address: str) -> list[str]:
+    def mishaps(self, visit: browser.Visit, address: str) -> list[str]:
+        """Errors and calls to other places since the page was opened."""
         found = [f"page error {error}" for error in visit.errors]
         local = (address, "data:", "blob:")
-        found += [f"asks for {url}" for url in visit.requests if not url.startswith(local)]
+        return found + [f"asks for {url}" for url in visit.requests if not url.startswith(local)]
+
+    def misfits(self, visit: browser.Visit) -> list[str]:
+        """Pictures without words, and what does not fit the window."""
         # The theme's own images (the sign beside the title) are decoration: alt="".
         images = visit.page.evaluate(
             """[...document.images].filter(image => !image.hasAttribute("alt")
                || (image.closest("article") && !(image.alt && image.naturalWidth)))
                .map(image => image.src.slice(0, 100))"""
         )
-        found += [f"image without alt text or content: {source}" for source in images]
+        found = [f"image without alt text or content: {source}" for source in images]
         overflow = visit.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
@@ -338,12 +364,13 @@ class TestPages:
         )
         return found + ([f"{lost} labels of rows scroll out of sight"] if lost else [])
 
-    def barriers(self, visit: browser.Visit, but: list[str] = (), **options: object):
-        """What axe finds, but in what some selectors name."""
-        # Style sheets need not be fetched a second time.
-        options |= {"preload": False, "resultTypes": ["violations"]}
-        broken = Axe().run(visit.page, {"exclude": [*but]}, options).response["violations"]
-        return [f"axe {v['id']}: {[node['html'][:150] for node in v['nodes']]}" for v in broken]
+    def barriers(self, visit: browser.Visit, plain: list[str], left_out: list[str] = ()):
+        """What axe finds, by all its rules but in what is left out; colours not in what is plain.
+
+        One run lays out its own map of the page once for the rules about colours and for others.
+        """
+        broken = visit.page.evaluate(RUN_AXE, [plain, [*left_out]])
+        return [f"axe {rule}: {nodes}" for rule, nodes in broken]
 
     def test_sliders_move_their_frames_without_a_kernel(self, chromium, site):
         address, html = site

@@ -1,11 +1,14 @@
 """A tiny repository with the real package and runner, and two chapters that take seconds."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -64,6 +67,8 @@ numbers = stage.load("01_first", "numbers.npy")
 stage.save("double.npy", 2 * numbers)
 stage.finish({"sum": float(numbers.sum())})
 """
+SHARED = "tools.quiet ipykernel.kernelapp ipywidgets pandas"
+"""What these two chapters use of the libraries that kernels share."""
 
 
 class Repository:
@@ -141,10 +146,18 @@ def _has_open(process: psutil.Process, name: str) -> bool:
         return False
 
 
-@pytest.fixture
-def tiny(tmp_path):
-    """A repository in which nothing has run."""
-    folder = tmp_path / "repository"
+@contextmanager
+def laid(folder: Path) -> Iterator[Repository]:
+    """A repository whose processes are ended afterwards."""
+    repository = Repository(folder)
+    try:
+        yield repository
+    finally:
+        for process in repository.processes():
+            process.send_signal(signal.SIGKILL)
+
+
+def write_repository(folder: Path) -> None:
     for part in ("src", "tools", "profiles"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "notebooks").mkdir()
@@ -152,28 +165,39 @@ def tiny(tmp_path):
     (folder / "notebooks" / "02_second.py").write_text(SECOND)
     (folder / "src/faceaudit/utils/noise.py").write_text("AMOUNT = 1.0\n")
     (folder / "src/helpers/figures/shades.py").write_text("GREY = 0.5\n")
-    repository = Repository(folder)
-    yield repository
-    for process in repository.processes():
-        process.send_signal(signal.SIGKILL)
-
-
-@pytest.fixture(scope="session")
-def _ran(tmp_path_factory):
-    return tmp_path_factory.mktemp("ran") / "repository"
 
 
 @pytest.fixture
-def finished(_ran, tiny, tmp_path):
+def tiny(tmp_path) -> Iterator[Repository]:
+    """A repository in which nothing has run."""
+    write_repository(tmp_path / "repository")
+    with laid(tmp_path / "repository") as repository:
+        yield repository
+
+
+@pytest.fixture(scope="session")
+def complete(tmp_path_factory) -> Path:
+    """The folder of a repository in which both chapters have run."""
+    folder = tmp_path_factory.mktemp("ran") / "repository"
+    write_repository(folder)
+    # Importing what kernels share is most of a short run. Tests of what is damaged or stale end no
+    # process while it imports, so they do without libraries that these two chapters do not use.
+    kernels = folder / "tools" / "kernels.py"
+    pattern, text = r'(?<=\nLIBRARIES = """)[^"]*', kernels.read_text()
+    text, found = re.subn(pattern, SHARED, text)
+    assert found == 1
+    kernels.write_text(text)
+    with laid(folder) as repository:
+        repository.run()
+    return folder
+
+
+@pytest.fixture
+def finished(complete, tmp_path) -> Iterator[Repository]:
     """A repository in which both chapters have run; times of files are kept."""
-    if not _ran.is_dir():
-        tiny.run()
-        shutil.copytree(tiny.folder, _ran)
-    shutil.copytree(_ran, tmp_path / "finished", symlinks=True)
-    repository = Repository(tmp_path / "finished")
-    yield repository
-    for process in repository.processes():
-        process.send_signal(signal.SIGKILL)
+    shutil.copytree(complete, tmp_path / "finished", symlinks=True)
+    with laid(tmp_path / "finished") as repository:
+        yield repository
 
 
 def pytest_terminal_summary(terminalreporter):
