@@ -1030,7 +1030,7 @@ if study == EXAMPLE:
 # - A verdict has three values. Decide beforehand what your gate does with *undecided*.
 # - Intervals know about chance. Look at images and placebos for leakage, and trust effects far beyond the tolerance first.
 #
-# **Next:** audit your own model, and read the [advanced notes](notes) where a step matters to you.
+# **Next:** audit your own model. [](19_published_models) audits models that people install, and the [advanced notes](notes) go deeper.
 
 # %% tags=["remove-cell", "study"]
 kept_columns = ["estimate", "low", "high", "n"]
