@@ -246,7 +246,7 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"axes": ["skin"]}, "axes: 'skin' is given without levels, and is no column with ordered"),
         ({"axes": {"skin": "light"}}, "axes.skin is 'light', a list of names was expected"),
         ({"classes": "fm"}, "classes is 'fm', a list of names was expected"),
-        ({"pred": "says"}, "pred, score, error or outcome: pred and score is given"),
+        ({"pred": "says"}, "pred, score, error or outcome: pred and score are given"),
         ({"score": None}, "pred, score, error or outcome: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),

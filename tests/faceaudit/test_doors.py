@@ -151,7 +151,7 @@ def test_a_fault_that_is_mended_before_anything_was_asked_is_no_departure(
         with pytest.raises(type(fault), match="this needs"):
             run_audit(write(SET + model("paler")))
     assert list(home.rglob("answers.sqlite")) and not list(home.rglob("plan.json"))
-    report = run_audit(write(SET + model("paler", range="[0, 2]")))
+    report = run_audit(write(SET + model("paler", range="[0, 0.9]")))
     assert report.plan.departures == []
 
 

@@ -354,7 +354,8 @@ def test_numbers_are_the_same_through_the_file_and_can_be_verified(tmp_path):
     assert faceaudit.verify(tmp_path / "audit" / "report.json")[0] == 0
     assert faceaudit.gate(by_file)[0] == by_call.gate() == 1
     page = (tmp_path / "audit" / "report.html").read_text(encoding="utf-8")
-    assert "Tolerance: 1." in page and ">means</th>" in page
+    assert "Tolerance: 1, in the unit of the number" in page
+    assert ">means, or %</th>" in page
 
 
 @pytest.mark.parametrize(

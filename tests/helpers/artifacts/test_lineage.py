@@ -202,6 +202,7 @@ def stale_after_an_edit_of(module: str) -> set[str]:
             {
                 "16_planning",
                 "18_audit_your_model",
+                "19_published_models",
                 "n02_when_transects_fail",
                 "n11_real_data",
             },
