@@ -161,8 +161,8 @@ claim(
 #
 # All models are free software and run without a network. Packages of npm run in node, the one of PyPI runs in Python.
 # Each finds the face itself and cuts it out itself, as it does for its users. *Human* offers several networks for one question; each
-# setting is asked on its own. The packages call themselves libraries for telling age, gender and emotion. None
-# names a use that it was tested for.
+# setting is asked on its own. The line in which a package describes itself names what it
+# tells, such as age, gender and emotion, and no use.
 
 # %% tags=["hide-input"]
 rows = [
@@ -363,13 +363,14 @@ flips = flips.assign(percent=100 * flips["estimate"])
 flips.pivot_table("percent", "network", "change", sort=False).rename_axis(columns="flips, %")
 
 # %% tags=["remove-input"]
-silent = part[part["outcome"] == "P(male)"].groupby("model")["state"]
-shares = silent.agg(lambda states: (states == "abstained").mean())
+states = part[part["outcome"] == "P(male)"].groupby("model")["state"]
+shares = states.agg(lambda kinds: (kinds == "abstained").mean())
+unseen = states.agg(lambda kinds: (kinds == "no face").sum()).sum()
 mute, partly = shares.index[shares == 1], shares[(shares > 0) & (shares < 1)]
+of_images = [f"{name} of {share:.1%} of the images" for name, share in partly.items()]
 Markdown(
-    f"Every package found a face in every image. {', '.join(f'{name} tells no gender of {share:.1%} of the images' for name, share in partly.items())}. "
-    f"One setting, {', '.join(mute)}, tells no gender of any face, because its score does not reach the package's own threshold. "
-    "It stands in no figure: silence is not fairness."
+    f"Images in which a package found no face: {unseen}. Some networks do not tell gender: {', '.join(of_images)}, and "
+    f"{', '.join(mute)} of no image at all. The last one stands in no figure: silence is not fairness."
 )
 
 # %% [markdown]

@@ -302,6 +302,6 @@ def test_a_plan_in_a_file_of_its_own_is_kept_when_a_run_fails(audit):
     place = str(audit.folder / "mine.json")
     assert audit.command("plan", "--plan", place)[0] == 0
     before = Path(place).read_bytes()
-    audit(OLD.assign(score=0.5))
+    audit(OLD.assign(score="high"))
     assert audit.command("run", "--plan", place)[0] == 3
     assert Path(place).read_bytes() == before
