@@ -129,7 +129,8 @@ widgets.explorable(
 # ::::
 #
 # How to audit a face model with an experiment, tested where the true answer is known. For data scientists, auditors and teachers
-# who know some Python and have had one course in statistics. It runs on a laptop. All faces are drawn.
+# who know some Python and have had one course in statistics. It runs on a laptop. Its faces are drawn;
+# [](19_published_models) leaves that world and asks published models about faces that look like photographs.
 
 # %% tags=["remove-cell"]
 experiment = artifacts.load("10_matched_pairs", "results.json", profile)

@@ -180,7 +180,7 @@ def written(path, content):
         (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
         (lambda at: read_report(at), "no such report"),
         (lambda at: read_report(written(at, '{"name": 1}')), "the report is damaged or of another"),
-        (lambda at: gate(at, "nothing"), "fail-on is 'nothing', one of exceeds, inconclusive was"),
+        (lambda at: gate(at, "nothing"), "fail_on is 'nothing', one of 'exceeds', 'inconclusive'"),
         (
             lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),
             "the plan is damaged or was changed after it was made",

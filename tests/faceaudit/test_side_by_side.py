@@ -314,7 +314,7 @@ def test_the_gate_goes_by_the_worst_model():
     assert faceaudit.side_by_side({"a": passing, "b": passing}).gate() == 0
     both = faceaudit.side_by_side({"a": passing, "b": undecided})
     assert both.gate() == 2 and both.gate("exceeds") == 0
-    with pytest.raises(ValueError, match="fail-on"):
+    with pytest.raises(ValueError, match="fail_on"):
         both.gate("nothing")
 
 

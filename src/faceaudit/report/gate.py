@@ -17,6 +17,7 @@ from faceaudit.report.schema import (
     read_models_report,
     read_report,
 )
+from faceaudit.utils.errors import InputError
 
 # Exit codes of the gate.
 PASSED = 0
@@ -52,15 +53,14 @@ def gate(
         each other.
 
     Raises:
-        ValueError: another word in `fail_on`.
+        InputError: another word in `fail_on`.
 
     Example:
         >>> from faceaudit import gate
         >>> gate("nowhere/report.json")
         (3, ['nowhere/report.json: no such report'])
     """
-    if fail_on is not None and fail_on not in STATES:
-        raise ValueError(f"fail-on is {fail_on!r}, one of {', '.join(STATES)} was expected")
+    _require_state(fail_on)
     try:
         if not isinstance(report, Report) and is_of_models(report):
             return gate_of_models(*read_models_report(report), fail_on, allow_departures)
@@ -85,6 +85,17 @@ def gate(
     return PASSED, [*lines, _passed(report)]
 
 
+def _require_state(fail_on: str | None) -> None:
+    if fail_on is not None and fail_on not in STATES:
+        expected = f"one of {', '.join(map(repr, STATES))} or None"
+        raise InputError(
+            f"fail_on is {fail_on!r}, {expected} was expected",
+            field="fail_on",
+            found=fail_on,
+            expected=expected,
+        )
+
+
 def gate_of_models(
     several: ModelsReport,
     reports: Mapping[str, Report],
@@ -103,8 +114,9 @@ def gate_of_models(
         report of all models contradicts itself or those of the single ones.
 
     Raises:
-        ValueError: another word in `fail_on`.
+        InputError: another word in `fail_on`.
     """
+    _require_state(fail_on)
     contradicted = contradictions_of_models(several, reports)
     if contradicted:
         return BROKEN, [f"{several.name}: {line}" for line in contradicted]
