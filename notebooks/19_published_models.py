@@ -337,14 +337,14 @@ _ = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of 
 
 # %% [markdown]
 # *Real* and *live* are meant to tell a person before the camera from a picture of one. No person is before the camera here, so a high score is no
-# success; what counts is the change. Here dimmed light does about as much as dark skin, so a sentence about skin has no ground.
+# success; what counts is the change.
 
 # %% tags=["remove-input"]
 guards = effects.query("answer in ['real', 'live']").set_index(["answer", "change"])["estimate"]
 claim(
     "Dark skin changes *real* by {real:points} points and *live* by {live:points}, dimmed light by {real_dimmed:points} and "
-    "{live_dimmed:points}.",
-    holds=bool((guards[:, "dimmed light"] < 0.02).all()),
+    "{live_dimmed:points}. Dimmed light does about as much, so a sentence about skin has no ground here.",
+    holds=bool((guards[:, "dimmed light"] / guards[:, "dark skin"] > 0.75).all()),
     real=guards["real", "dark skin"],
     live=guards["live", "dark skin"],
     real_dimmed=guards["real", "dimmed light"],
