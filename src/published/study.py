@@ -218,6 +218,9 @@ def _reached(lightness: np.ndarray, faces: Faces) -> np.ndarray:
 def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], seed: int) -> Part:
     """Every chosen face at the two levels of skin colour, hair length and perceived gender.
 
+    The control stands beside them: each light image, dimmed until its skin reflects as much as
+    that of its dark twin.
+
     Args:
         faces: that make the images.
         planes: of `AXES_OF_PLANES`, of age, and of what else is held.
@@ -239,9 +242,23 @@ def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], see
         np.tile(np.array(["low", "high"])[level.ravel()], len(numbers))
         for level in np.indices((2, 2, 2))
     )
-    table = _rows(PLANES, numbers.repeat(8), skin=skin, hair=hair, gender=gender)
+    levels = {"skin": skin, "hair": hair, "gender": gender}
+    images = Images(_rows(PLANES, numbers.repeat(8), **levels), pixels)
+    # The levels of skin are the first axis of a face's cells.
+    of_light = np.arange(len(skin)) % 8 < 4
+    of_dark = ~of_light
+    control = Images(
+        _rows(
+            PLANES,
+            numbers.repeat(4),
+            **{axis: level[of_light] for axis, level in levels.items()},
+            exposure=DARKENED,
+        ),
+        faces.darkened(pixels[of_light], pixels[of_dark]),
+    )
     by_face = cells.reshape(len(numbers), 8, -1)
-    return Part(Images(table, pixels), by_face, {"seed": seed, "faces": numbers.tolist()})
+    card = {"seed": seed, "faces": numbers.tolist()}
+    return Part(_together(images, control), by_face, card)
 
 
 def _rows(study: str, transect: np.ndarray, **levels: Any) -> pd.DataFrame:

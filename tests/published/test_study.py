@@ -107,14 +107,21 @@ def test_planes_give_the_papers_decision_values(faces):
     normals = seeding.rng(2, "planes").normal(size=(4, LENGTH))
     planes = Hyperplanes(names, normals, np.zeros(4))
     part = study.part_by_planes(faces, planes, [2, 5, 6], seed=5)
-    table = part.images.table
-    values = planes.decision_values(codes_of(part.images.pixels))
+    moved = (part.images.table["exposure"] == "").to_numpy()
+    table = part.images.table[moved]
+    values = planes.decision_values(codes_of(part.images.pixels[moved]))
     for axis, column in (("skin_colour", "skin"), ("hair_length", "hair"), ("gender", "gender")):
         ends = dict(zip(("low", "high"), study.AXES_OF_PLANES[axis], strict=True))
         assert_allclose(values[:, names.index(axis)], table[column].map(ends), atol=1e-4)
     age = values[:, 1].reshape(3, 8)
     assert_allclose(age, age[:, :1].repeat(8, axis=1), atol=1e-4)
     assert table["image"].iloc[1] == "planes-00002-low-low-high"
+    control = part.images.table[~moved]
+    assert len(control) == 3 * 4
+    assert (control["skin"] == "low").all()
+    assert control["image"].iloc[1] == "planes-00002-low-low-high-darkened"
+    light = (table["skin"] == "low").to_numpy()
+    assert_allclose(part.images.pixels[~moved], part.images.pixels[moved][light] // 2)
 
 
 class Judge:
