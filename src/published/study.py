@@ -219,7 +219,7 @@ def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], see
     """Every chosen face at the two levels of skin colour, hair length and perceived gender.
 
     The control stands beside them: each light image, dimmed until its skin reflects as much as
-    that of its dark twin.
+    that of its dark twin. What each axis moves of the measures is in the card.
 
     Args:
         faces: that make the images.
@@ -257,8 +257,22 @@ def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], see
         faces.darkened(pixels[of_light], pixels[of_dark]),
     )
     by_face = cells.reshape(len(numbers), 8, -1)
-    card = {"seed": seed, "faces": numbers.tolist()}
+    card = {
+        "seed": seed,
+        "faces": numbers.tolist(),
+        "change in sd": _changes_by_axis(images, faces),
+    }
     return Part(_together(images, control), by_face, card)
+
+
+def _changes_by_axis(images: Images, faces: Faces) -> dict[str, dict[str, float]]:
+    """Axis → how far its step moves the mean of every measure, in SD of random faces."""
+    measures = faces.measured(images.pixels) / faces.fitted.scale
+    changes = {}
+    for axis in ("skin", "hair", "gender"):
+        means = measures.groupby(images.table[axis]).mean()
+        changes[axis] = (means.loc["high"] - means.loc["low"]).round(3).to_dict()
+    return changes
 
 
 def _rows(study: str, transect: np.ndarray, **levels: Any) -> pd.DataFrame:

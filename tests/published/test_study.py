@@ -116,6 +116,10 @@ def test_planes_give_the_papers_decision_values(faces):
     age = values[:, 1].reshape(3, 8)
     assert_allclose(age, age[:, :1].repeat(8, axis=1), atol=1e-4)
     assert table["image"].iloc[1] == "planes-00002-low-low-high"
+    scaled = measures_of(part.images.pixels[moved]) / faces.fitted.scale
+    dark = (table["skin"] == "high").to_numpy()
+    change = (scaled[dark].mean() - scaled[~dark].mean()).round(3).to_dict()
+    assert part.card["change in sd"]["skin"] == pytest.approx(change)
     control = part.images.table[~moved]
     assert len(control) == 3 * 4
     assert (control["skin"] == "low").all()
