@@ -50,6 +50,8 @@ def main(arguments: Sequence[str]) -> int:
         if given.write:
             if fits:
                 faces.fitted.save(FITTED_PLANES)
+            for part in parts.values():
+                part.card["sides without a score"] = checks.sides_without_score(part.images, faces)
             if study.MEASURED in parts:
                 measured = parts[study.MEASURED]
                 measured.card.update(_checked(faces, measured, given))

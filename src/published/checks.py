@@ -12,6 +12,7 @@ from published.study import Images, answers_of
 
 POINT_OF_MESH: Mapping[int, int] = {33: 36, 133: 39, 362: 42, 263: 45, 1: 30, 61: 48, 291: 54}
 """Point of the product's face mesh → the same point of dlib's 68: eyes, tip of the nose, mouth."""
+SIDE = "says male"
 SAMPLED = 2000
 """Random codes whose spread along a plane is its unit."""
 
@@ -52,6 +53,25 @@ def landmarks_beside_mesh(images: Images, faces: Faces) -> dict[str, Any]:
             "shift": np.round(shift[rows].mean(axis=(0, 1)), 4).tolist(),
         }
     return compared
+
+
+def sides_without_score(images: Images, faces: Faces) -> dict[str, dict[str, int]]:
+    """Which networks say male or female of an image, and give no score with it.
+
+    Returns:
+        Network → in how many images, and of how many of them it says male. Networks that give a
+        score wherever they say a side are left out.
+    """
+    without = {}
+    for network in NETWORKS:
+        answers = answers_of(network, images.pixels, faces.folder).answers
+        if SIDE not in answers:
+            continue
+        silent = np.isnan(answers["P(male)"]) & np.isfinite(answers[SIDE])
+        if silent.any():
+            says_male = int(answers[SIDE][silent].sum())
+            without[network.told["P(male)"]] = {"images": int(silent.sum()), "male": says_male}
+    return without
 
 
 def beside_given_planes(

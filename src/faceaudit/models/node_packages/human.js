@@ -54,16 +54,29 @@ function readNetworksFrom(packages) {
   };
 }
 
-// P(male) as the product tells it: a side and how sure it is of it; NaN where it tells neither.
-function probabilityOfMale(face) {
+// The side that the product tells: 1 is male, 0 is female, null is neither.
+function saysMale(face) {
   if (face.gender !== 'male' && face.gender !== 'female') {
     return null;
   }
-  return 0.5 + (face.gender === 'male' ? 0.5 : -0.5) * face.genderScore;
+  return face.gender === 'male' ? 1 : 0;
+}
+
+// How sure it is of the side makes it P(male). One of its networks tells a side and no score.
+function probabilityOfMale(face) {
+  const side = saysMale(face);
+  if (side === null || !Number.isFinite(face.genderScore)) {
+    return null;
+  }
+  return 0.5 + (side - 0.5) * face.genderScore;
 }
 
 function valuesOf(face) {
-  const values = { 'P(male)': probabilityOfMale(face), age: face.age ?? null };
+  const values = {
+    'P(male)': probabilityOfMale(face),
+    'says male': saysMale(face),
+    age: face.age ?? null,
+  };
   const told = new Map((face.emotion ?? []).map(({ emotion, score }) => [emotion, score]));
   for (const emotion of EMOTIONS) {
     values[emotion] = told.get(emotion) ?? null;
