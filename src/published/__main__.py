@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+from faceaudit.latents.directions import Hyperplanes
 from faceaudit.utils.errors import InputError
 from published import checks, record, sheet, study
 from published.faces import Faces
@@ -42,7 +43,11 @@ def main(arguments: Sequence[str]) -> int:
         wanted = _parts(given)
         fits = given.write and study.MEASURED in wanted
         faces = Faces(BUILD / ("live" if given.live else "images"), fits)
-        parts = {name: _part(faces, name, given) for name in wanted}
+        planes = None
+        if given.planes is not None:
+            length = faces.generator.latent_dim
+            planes = read_planes(given.planes, list(study.AXES_OF_PLANES), length)
+        parts = {name: _part(faces, name, given, planes) for name in wanted}
         rows = pd.concat(
             [table for part in parts.values() for table in study.record_of(part.images, faces)],
             ignore_index=True,
@@ -54,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
                 part.card["sides without a score"] = checks.sides_without_score(part.images, faces)
             if study.MEASURED in parts:
                 measured = parts[study.MEASURED]
-                measured.card.update(_checked(faces, measured, given))
+                measured.card.update(_checked(faces, measured, planes))
                 measured.card["sheet"] = sheet.write(measured.images)
             record.write(rows, _made_with(faces, parts))
             return 0
@@ -90,23 +95,24 @@ def _parts(given: argparse.Namespace) -> Sequence[str]:
     return [name for name in study.STUDIES if name != study.PLANES or given.planes is not None]
 
 
-def _part(faces: Faces, name: str, given: argparse.Namespace) -> study.Part:
+def _part(
+    faces: Faces, name: str, given: argparse.Namespace, planes: Hyperplanes | None
+) -> study.Part:
     seed = SEEDS[name]
     if given.live is not None:
         chosen = record.recorded_faces(name, given.live)
     else:
         chosen = study.adults(faces, TRANSECTS[name], seed, name)
     if name == study.PLANES:
-        return study.part_by_planes(faces, read_planes(given.planes), chosen, seed)
+        return study.part_by_planes(faces, planes, chosen, seed)
     return study.measured_part(faces, chosen, seed, name)
 
 
-def _checked(faces: Faces, part: study.Part, given: argparse.Namespace) -> dict[str, Any]:
+def _checked(faces: Faces, part: study.Part, planes: Hyperplanes | None) -> dict[str, Any]:
     """What the manifest says of the measured axis besides its own measures."""
     card = {"landmarks beside the mesh": checks.landmarks_beside_mesh(part.images, faces)}
-    if given.planes is not None:
+    if planes is not None:
         low, high = part.codes[:, 0], part.codes[:, -1]
-        planes = read_planes(given.planes)
         card["beside given planes"] = checks.beside_given_planes(low, high, planes, faces)
     return card
 

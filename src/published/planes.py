@@ -1,5 +1,6 @@
 """Hyperplanes that were fitted to people's answers, from a file that the user names."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +10,40 @@ from faceaudit.latents.directions import Hyperplanes
 from faceaudit.utils.errors import InputError
 
 
-def read_planes(path: Path) -> Hyperplanes:
+def read_planes(path: Path, axes: Sequence[str], length: int) -> Hyperplanes:
     """Read hyperplanes.
 
     Args:
         path: an `.npz` with names, normals and intercepts, or the folder of the published pickles,
             which are read without being executed.
+        axes: attributes that must have one.
+        length: of the generator's codes.
 
     Raises:
-        InputError: there is no such file, or it holds something else.
+        InputError: there is no such file, or it holds something else: planes of another generator,
+            or none of an axis.
     """
+    planes = _read(path)
+    found = planes.normals.shape[1]
+    if found != length:
+        raise InputError(
+            f"{path} has planes of codes with {found} numbers, the generator's codes have {length}",
+            field="planes",
+            found=found,
+            expected=length,
+        )
+    missing = [axis for axis in axes if axis not in planes.names]
+    if missing:
+        raise InputError(
+            f"{path} has no plane of {', '.join(missing)}; it has {', '.join(planes.names)}",
+            field="planes",
+            found=planes.names,
+            expected=axes,
+        )
+    return planes
+
+
+def _read(path: Path) -> Hyperplanes:
     if path.is_dir():
         return Hyperplanes.from_arrays(read_published_planes(path))
     expected = "an .npz with names, normals and intercepts, or a folder of pickles"

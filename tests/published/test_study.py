@@ -193,7 +193,17 @@ def test_a_file_that_has_no_planes_is_named(tmp_path):
     path = tmp_path / "planes.pkl"
     path.write_bytes(b"anything")
     with pytest.raises(InputError, match=r"planes.pkl is no file of hyperplanes"):
-        read_planes(path)
+        read_planes(path, ["age"], length=3)
     planes = Hyperplanes(("age",), np.eye(3)[:1], np.zeros(1))
     planes.save(tmp_path / "planes.npz")
-    assert read_planes(tmp_path / "planes.npz").names == ("age",)
+    assert read_planes(tmp_path / "planes.npz", ["age"], length=3).names == ("age",)
+
+
+def test_planes_of_another_generator_or_without_an_axis_are_named(tmp_path):
+    path = tmp_path / "planes.npz"
+    Hyperplanes(("age",), np.eye(3)[:1], np.zeros(1)).save(path)
+    message = r"planes.npz has planes of codes with 3 numbers, the generator's codes have 512"
+    with pytest.raises(InputError, match=message):
+        read_planes(path, ["age"], length=512)
+    with pytest.raises(InputError, match=r"planes.npz has no plane of gender; it has age"):
+        read_planes(path, ["age", "gender"], length=3)
