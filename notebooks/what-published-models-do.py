@@ -45,9 +45,8 @@ figures.style()
 manifest = json.loads((ROOT / "audits/published/manifest.json").read_text("utf-8"))
 plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
 results = artifacts.load("19_published_models", "results.json", profile)
-measured, by_people, dimmed_beside_people = (
-    pd.DataFrame(results[name])
-    for name in ("effects", "to people", "dimmed light beside to people")
+measured, again, by_people = (
+    pd.DataFrame(results[name]) for name in ("effects", "repeated", "to people")
 )
 
 # %% [markdown]
@@ -102,17 +101,18 @@ _ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
 
 # %% tags=["remove-input"]
 SKIN = measured[measured["change"] == "dark skin"]
+SKIN_AGAIN = again[again["change"] == "dark skin"]
 VERDICTS = {"exceeds": "beyond", "within": "within", "inconclusive": "undecided"}
 
 
-def told_of(network: str) -> str:
+def told_of(network: str, changes: pd.DataFrame) -> str:
     """The changes with dark skin beside their verdicts."""
-    rows = SKIN[SKIN["network"] == network]
+    rows = changes[changes["network"] == network]
     if rows.empty:
-        return "no answer to any picture"
+        return "no score of any picture"
     unit = rows["answer"].eq("age").map({True: 1.0, False: 100.0})
-    changes = (rows["estimate"].astype(float) * unit).map("{:+.1f}".format)
-    told = rows["answer"] + " " + changes + " (" + rows["verdict"].map(VERDICTS) + ")"
+    points = (rows["estimate"].astype(float) * unit).map("{:+.1f}".format)
+    told = rows["answer"] + " " + points + " (" + rows["verdict"].map(VERDICTS) + ")"
     return with_minus(", ".join(told))
 
 
@@ -120,7 +120,10 @@ networks = [
     {
         "network": network,
         "package": one["package"],
-        "change with dark skin": told_of(network),
+        f"change with dark skin, {results['faces']} faces": told_of(network, SKIN),
+        f"the same with {len(manifest['parts']['repeated']['faces'])} other faces": told_of(
+            network, SKIN_AGAIN
+        ),
     }
     for one in manifest["models"]
     for network in dict.fromkeys(one["told"].values())
@@ -163,12 +166,16 @@ Markdown(pd.DataFrame(packages).T.rename_axis("package").to_markdown())
 
 # %% tags=["remove-cell"]
 counts = SKIN["verdict"].value_counts()
+beyond = SKIN[SKIN["verdict"] == "exceeds"].merge(SKIN_AGAIN, on=["network", "answer"])
+in_both = beyond[beyond["verdict_y"] == "exceeds"]
+listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
 glue(
     "answer",
     Markdown(
         f"**Of {len(SKIN)} answers {counts.get('exceeds', 0)} change beyond the tolerance when skin darkens, "
         f"{counts.get('within', 0)} stay within it, and {counts.get('inconclusive', 0)} are undecided**, with "
-        f"{results['faces']} faces."
+        f"{results['faces']} faces. With half as many other faces, {len(in_both)} of the {counts.get('exceeds', 0)} are beyond it again: "
+        f"{' and '.join(listed)}."
     ),
     display=False,
 )

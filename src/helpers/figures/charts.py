@@ -80,6 +80,9 @@ _ANCESTRY = {"african": (VERMILION, "o"), "east asian": (GREEN, "s"), "european"
 LOOKS: Mapping[str, Look] = {
     "light": Look(ORANGE, "o", ""),
     "dark": Look(BLUE, "s", "///"),
+    "medium skin": Look(SKY, "v", ""),
+    "dimmed light": Look(ORANGE, "o", "", filled=False),
+    "a step at random": Look(GREY, "X", ""),
     "female": Look(PURPLE, "D", ""),
     "male": Look(GREEN, "^", "..."),
     "short": Look(SKY, "v", ""),
