@@ -1,0 +1,447 @@
+"""What a class sees in the study's faces, and how often published models differ from it.
+
+    python -m published.class_labels answers-*.json
+
+Reads the files that a class saved on the pages of `published.class_page`. Writes one folder: who
+answered, how far people agree, the class's labels, and for every question the error rates of all
+networks that answer it, with `report.html` of one audit. The networks' answers come from the
+record, so that this half needs no generator, no node and no network.
+
+Labels say how a face is *perceived* by this class, and not who somebody is. The faces exist
+nowhere.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import jinja2
+import numpy as np
+import pandas as pd
+
+import faceaudit
+from faceaudit.annotations import agreement_table, count_tensor, read_label_studio, screen_raters
+from faceaudit.effects import score_interval
+from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import write_text
+from published import record
+from published.places import ROOT
+from published.study import ABSTAINED, AGE, ANSWERED, MEASURED
+
+GENDER = "gender"
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    GENDER: ("Female", "Probably female", "Cannot tell", "Probably male", "Male"),
+    AGE: ("Under 20", "20 to 29", "30 to 39", "40 to 49", "50 to 59", "60 or older"),
+}
+"""What a page can ask → its answers. Levels of gender lie on both sides of "Cannot tell"."""
+CANNOT_TELL = QUESTIONS[GENDER].index("Cannot tell")
+YEARS = (20, 30, 40, 50, 60)
+"""Where the age groups begin, after the first one."""
+OUTCOME_OF: Mapping[str, str] = {GENDER: "P(male)", AGE: "age"}
+"""Question → the networks' outcome that answers it."""
+SKIN = {"low": "light", "middle": "medium", "high": "dark"}
+"""Level of skin in the record → its name in the report."""
+GROUPS_OF_LABELS: Mapping[str, tuple[str, ...]] = {
+    GENDER: ("perceived female", "perceived male"),
+    AGE: tuple(f"perceived age: {name.lower()}" for name in QUESTIONS[AGE]),
+}
+LEAST_ANSWERS = 2
+"""Answers that a picture needs for a label."""
+TOLERANCE = 0.05
+"""Change of an error rate that does not matter, as the study's plan has it for shares."""
+REASONS = {ANSWERED: "", ABSTAINED: "abstention", "failed": "failed call"}
+"""The record's word → the reason that `faceaudit.table` knows, where they differ."""
+QUANTILE = 1.96
+SALT = "class page"
+FOLDER = ROOT / "build" / "class" / "report"
+
+
+def picture_id(image: str) -> str:
+    """The name of an image on the page, which does not tell its level of skin.
+
+    Args:
+        image: its name in the record.
+    """
+    return "picture-" + blake2b(image.encode(), digest_size=6).hexdigest()
+
+
+def recorded_images(answers: pd.DataFrame) -> pd.DataFrame:
+    """The images that a class can be asked about.
+
+    Args:
+        answers: the record.
+
+    Returns:
+        Index `picture_id`; columns image, face and skin (light, medium, dark).
+    """
+    images = answers[answers["study"] == MEASURED].drop_duplicates("image")
+    table = images[["image", "transect", "skin"]].rename(columns={"transect": "face"})
+    table["skin"] = table["skin"].map(SKIN)
+    return table.set_index(table["image"].map(picture_id))
+
+
+# --- the answers of the class
+
+
+def read_answers(files: Sequence[Path], images: pd.DataFrame) -> pd.DataFrame:
+    """The answers of a class, a file for each person or page.
+
+    Args:
+        files: that the page saved.
+        images: of `recorded_images`.
+
+    Returns:
+        A row per answer, as of `read_label_studio`; `image_id` is the image's name in the record.
+
+    Raises:
+        InputError: a file is no export of the page, asks about other pictures, or has no answer; a
+            person answered about a picture in two files; no picture has answers of two people.
+    """
+    tables = [_read_file(path, images) for path in files]
+    answers = pd.concat(tables, ignore_index=True)
+    _refuse_people_twice(answers)
+    people = answers.groupby(["attribute", "image_id"])["annotator_id"].nunique()
+    if people.max() < LEAST_ANSWERS:
+        raise InputError(
+            f"no picture has answers of {LEAST_ANSWERS} people, so how far they agree is not "
+            "known; give the same page to several people",
+            field="files",
+            found=len(files),
+            expected=f"answers of {LEAST_ANSWERS} people about a picture",
+        )
+    return answers
+
+
+def _read_file(path: Path, images: pd.DataFrame) -> pd.DataFrame:
+    if not path.is_file():
+        raise InputError(
+            f"{path}: there is no such file, the answers that the class page saved were expected",
+            field=str(path),
+            expected="a file that the class page saved",
+        )
+    answers = read_label_studio(path, questions=QUESTIONS, salt=SALT).frame
+    answers = answers.astype(dict.fromkeys(("image_id", "attribute", "annotator_id"), "str"))
+    unknown = answers.loc[~answers["image_id"].isin(images.index), "image_id"].unique()
+    if len(unknown):
+        asked = answers["image_id"].nunique()
+        raise InputError(
+            f"{path}: {len(unknown)} of {asked} pictures are not in the record, such as "
+            f"{unknown[0]}; answers of a page that published.class_page made from this record were "
+            "expected",
+            field=str(path),
+            found=unknown[0],
+            expected="pictures of the record",
+        )
+    image = answers["image_id"].map(images["image"])
+    return answers.assign(image_id=image, source=path.name)
+
+
+def _refuse_people_twice(answers: pd.DataFrame) -> None:
+    """Raise InputError where one pseudonym answered about one picture in two files."""
+    keys = ["annotator_id", "image_id", "attribute"]
+    twice = answers[answers.duplicated(keys, keep=False)]
+    if len(twice):
+        first = twice[(twice[keys] == twice.iloc[0][keys]).all(axis=1)]
+        files = " and ".join(first["source"])
+        raise InputError(
+            f"{files} have answers of one pseudonym about the same pictures; keep one of the "
+            "files, or ask one of the two people for another pseudonym",
+            field="files",
+            found=files,
+            expected="a pseudonym for each person",
+        )
+
+
+def labels_of_gender(counts: np.ndarray) -> np.ndarray:
+    """What more than half of the people see: 0 female, 1 male, NaN where no side has that many.
+
+    Args:
+        counts: (n, levels) of people; "Cannot tell" counts for neither side.
+
+    Example:
+        >>> import numpy as np
+        >>> labels_of_gender(np.array([[1, 1, 1, 0, 0], [1, 0, 1, 0, 1]])).tolist()
+        [0.0, nan]
+    """
+    people = counts.sum(axis=1)
+    female = counts[:, :CANNOT_TELL].sum(axis=1)
+    male = counts[:, CANNOT_TELL + 1 :].sum(axis=1)
+    labels = np.full(len(counts), np.nan)
+    labels[2 * female > people] = 0
+    labels[2 * male > people] = 1
+    return labels
+
+
+def labels_of_age(counts: np.ndarray) -> np.ndarray:
+    """The group of the middle answer, NaN where the middle falls between two groups.
+
+    Args:
+        counts: (n, levels) of people.
+
+    Example:
+        >>> import numpy as np
+        >>> labels_of_age(np.array([[0, 1, 1, 1, 0, 0], [0, 1, 1, 0, 0, 0]])).tolist()
+        [2.0, nan]
+    """
+    reached = 2 * counts.cumsum(axis=1)
+    people = counts.sum(axis=1, keepdims=True)
+    lower = (reached >= people).argmax(axis=1)
+    upper = (reached > people).argmax(axis=1)
+    return np.where(lower == upper, lower, np.nan)
+
+
+LABELS_OF = {GENDER: labels_of_gender, AGE: labels_of_age}
+
+
+def labels_of_class(answers: pd.DataFrame, images: pd.DataFrame) -> pd.DataFrame:
+    """The label of every picture, with how many people answered.
+
+    Returns:
+        Columns question, image, face, skin, people and label. NaN where fewer than `LEAST_ANSWERS`
+        people answered, or the class is divided or cannot tell.
+    """
+    by_image = images.set_index("image")
+    names, counts = count_tensor(answers)
+    tables = []
+    for question, count in counts.items():
+        people = count.sum(axis=1)
+        labels = np.where(people >= LEAST_ANSWERS, LABELS_OF[question](count), np.nan)
+        table = by_image.loc[names].reset_index(names="image")
+        table = table.assign(people=people, label=labels)
+        table.insert(0, "question", question)
+        tables.append(table[people > 0])
+    return pd.concat(tables, ignore_index=True)
+
+
+# --- the networks' answers against them
+
+
+def errors_of_networks(recorded: pd.DataFrame, labels: pd.DataFrame, question: str) -> pd.DataFrame:
+    """What networks say of the pictures that have a label.
+
+    Args:
+        recorded: the record.
+        labels: of `labels_of_class`.
+        question: whose labels count.
+
+    Returns:
+        A row per picture and network that answers at all: network, image, face, skin, label, error
+        (0 or 1, NaN without an answer) and reason. An age is an error where it lies outside of the
+        class's group.
+    """
+    of_question = labels[(labels["question"] == question) & labels["label"].notna()]
+    said = recorded[recorded["outcome"] == OUTCOME_OF[question]]
+    rows = of_question.merge(said[["image", "model", "value", "state"]], on="image")
+    rows = rows.rename(columns={"model": "network"})
+    answering = rows.groupby("network")["value"].transform("count") > 0
+    rows = rows[answering]
+    if question == GENDER:
+        decision = (rows["value"] > record.DECIDED_AT).astype(float)
+    else:
+        decision = pd.Series(np.searchsorted(YEARS, rows["value"], side="right"), rows.index)
+    error = (decision != rows["label"]).astype(float).where(rows["value"].notna())
+    return rows.assign(error=error, reason=rows["state"].replace(REASONS))
+
+
+def error_rates(rows: pd.DataFrame, question: str) -> pd.DataFrame:
+    """Error rates by network, level of skin and label, with Wilson's intervals.
+
+    Within a level every face has one picture, so that pictures are independent there.
+
+    Args:
+        rows: of `errors_of_networks`.
+        question: that they answer.
+
+    Returns:
+        Columns network, skin, perceived ("all", or the class's label), answered, errors, rate, low,
+        high, and silent: pictures without an answer.
+    """
+    names = GROUPS_OF_LABELS[question]
+    perceived = rows["label"].map(lambda label: names[int(label)])
+    both = pd.concat([rows.assign(perceived="all"), rows.assign(perceived=perceived)])
+    both["skin"] = pd.Categorical(both["skin"], list(SKIN.values()))
+    both["perceived"] = pd.Categorical(both["perceived"], ["all", *names])
+    by = both.groupby(["network", "perceived", "skin"], observed=True)["error"]
+    table = pd.DataFrame({"answered": by.count(), "errors": by.sum(), "silent": by.size()})
+    table["silent"] -= table["answered"]
+    answered = table["answered"].where(table["answered"] > 0).to_numpy(float)
+    rate = table["errors"].to_numpy() / answered
+    low, high = score_interval(rate, answered, QUANTILE)
+    table = table.assign(rate=rate, low=low, high=high).astype({"errors": int})
+    columns = ["answered", "errors", "rate", "low", "high", "silent"]
+    return table[columns].reset_index()
+
+
+def audit_of(rows: pd.DataFrame, question: str) -> faceaudit.ModelsSideBySide:
+    """The audit of all networks by the class's labels, with faces as units.
+
+    Args:
+        rows: of `errors_of_networks`.
+        question: that they answer.
+
+    Raises:
+        InputError: no face has labels at two levels of skin.
+    """
+    levels = rows.groupby("face")["skin"].nunique()
+    if not (levels >= 2).any():
+        raise InputError(
+            f"{question}: no face has a label at two levels of skin, so what skin changes is not "
+            "known; hand out pages 1, 2 and 3, each to several people",
+            field=question,
+            found=len(levels),
+            expected="a face with a label at two levels of skin",
+        )
+    audits = {
+        str(network): faceaudit.table(
+            of_network,
+            unit="face",
+            axes={"skin": list(SKIN.values())},
+            image="image",
+            error="error",
+            reason="reason",
+            incomplete="pairs",
+            tolerance=TOLERANCE,
+        )
+        for network, of_network in rows.groupby("network")
+    }
+    return faceaudit.side_by_side(
+        audits,
+        name=f"perceived-{question}",
+        question="Does skin colour change how often published models differ from what a class "
+        f"perceives as the {question} of a generated face?",
+    )
+
+
+@dataclass(frozen=True)
+class Answered:
+    """All that is known about one question.
+
+    Attributes:
+        question: of `QUESTIONS`.
+        labels: its rows of `labels_of_class`.
+        rates: of `error_rates`.
+        audit: of `audit_of`.
+    """
+
+    question: str
+    labels: pd.DataFrame
+    rates: pd.DataFrame
+    audit: faceaudit.ModelsSideBySide
+
+    @property
+    def labelled(self) -> int:
+        """Pictures with a label."""
+        return int(self.labels["label"].notna().sum())
+
+    @property
+    def label_changes(self) -> tuple[int, int]:
+        """Faces whose label at light and dark skin differs, and all that have both."""
+        wide = self.labels.pivot_table("label", "face", "skin")
+        wide = wide.reindex(columns=list(SKIN.values()))
+        both = wide[["light", "dark"]].dropna()
+        return int((both["light"] != both["dark"]).sum()), len(both)
+
+
+# --- the report
+
+
+def write_report(answers: pd.DataFrame, images: pd.DataFrame, folder: Path) -> list[Answered]:
+    """Write the folder of the report.
+
+    Args:
+        answers: of `read_answers`.
+        images: of `recorded_images`.
+        folder: which is made; files of an earlier call are replaced.
+
+    Returns:
+        What was found, by question.
+    """
+    recorded = record.read()
+    labels = labels_of_class(answers, images)
+    _, counts = count_tensor(answers)
+    agreement = agreement_table(counts)
+    raters = screen_raters(answers)
+    found = []
+    for question in counts:
+        rows = errors_of_networks(recorded, labels, question)
+        audit = audit_of(rows, question)
+        audit.save(folder / question)
+        of_question = labels[labels["question"] == question]
+        found.append(Answered(question, of_question, error_rates(rows, question), audit))
+    rates = pd.concat([one.rates.assign(question=one.question) for one in found])
+    tables = {
+        "raters": raters.reset_index(),
+        "agreement": agreement.reset_index(),
+        "labels": labels,
+        "error_rates": rates,
+        "lab/answers": _answers_for_lab(answers),
+        "lab/images": _images_for_lab(recorded, labels),
+    }
+    for name, table in tables.items():
+        text = table.to_csv(index=False, lineterminator="\n")
+        write_text(folder / f"{name}.csv", text)
+    write_text(folder / "class.html", _page(found, agreement, raters))
+    return found
+
+
+def _answers_for_lab(answers: pd.DataFrame) -> pd.DataFrame:
+    columns = {"image_id": "image", "annotator_id": "rater", "attribute": "question"}
+    return answers.rename(columns=columns)[["image", "rater", "question", "level", "seconds"]]
+
+
+def _images_for_lab(recorded: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """A row per picture: image, face, skin, and P(male) of each network that tells it."""
+    scores = recorded[recorded["outcome"] == OUTCOME_OF[GENDER]]
+    wide = scores.pivot_table("value", "image", "model")
+    images = labels[["image", "face", "skin"]].drop_duplicates("image")
+    return images.merge(wide.reset_index(), on="image")
+
+
+def _page(found: Sequence[Answered], agreement: pd.DataFrame, raters: pd.DataFrame) -> str:
+    template = Path(__file__).with_suffix(".html.j2").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    parts = record.manifest()["parts"]
+    return environment.from_string(template).render(
+        found=found,
+        agreement=agreement.to_dict("index"),
+        raters=raters.to_dict("index"),
+        recorded=parts[MEASURED]["made"][:10],
+        levels=list(SKIN.values()),
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read a class's answers and write its report.
+
+    Returns:
+        0, or 1 where a file cannot be used.
+    """
+    command = argparse.ArgumentParser(
+        prog="python -m published.class_labels",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("files", type=Path, nargs="+", help="that the class page saved")
+    command.add_argument("--folder", type=Path, default=FOLDER, help="for the report")
+    given = command.parse_args(arguments)
+    try:
+        images = recorded_images(record.read())
+        answers = read_answers(given.files, images)
+        found = write_report(answers, images, given.folder)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    people = answers["annotator_id"].nunique()
+    for one in found:
+        print(f"{one.question}: {people} people, {one.labelled} of {len(one.labels)} have a label")
+    print(f"{given.folder / 'class.html'} has it all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
