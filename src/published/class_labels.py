@@ -270,7 +270,8 @@ def error_rates(rows: pd.DataFrame, question: str) -> pd.DataFrame:
     answered = table["answered"].where(table["answered"] > 0).to_numpy(float)
     rate = table["errors"].to_numpy() / answered
     low, high = score_interval(rate, answered, QUANTILE)
-    table = table.assign(rate=rate, low=low, high=high).astype({"errors": int})
+    table = table.assign(rate=rate, low=np.maximum(low, 0), high=np.minimum(high, 1))
+    table = table.astype({"errors": int})
     columns = ["answered", "errors", "rate", "low", "high", "silent"]
     return table[columns].reset_index()
 
@@ -393,11 +394,13 @@ def _answers_for_lab(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _images_for_lab(recorded: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """A row per picture: image, face, skin, and P(male) of each network that tells it."""
-    scores = recorded[recorded["outcome"] == OUTCOME_OF[GENDER]]
-    wide = scores.pivot_table("value", "image", "model")
+    """A row per picture and network: image, face, skin, network, P(male) and age."""
+    asked = recorded[recorded["outcome"].isin(OUTCOME_OF.values())]
+    said = asked.pivot_table("value", ["image", "model"], "outcome").reset_index()
+    said = said.rename(columns={"model": "network"})
     images = labels[["image", "face", "skin"]].drop_duplicates("image")
-    return images.merge(wide.reset_index(), on="image")
+    columns = ["image", "face", "skin", "network", *OUTCOME_OF.values()]
+    return images.merge(said, on="image")[columns]
 
 
 def _page(found: Sequence[Answered], agreement: pd.DataFrame, raters: pd.DataFrame) -> str:

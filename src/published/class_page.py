@@ -10,7 +10,7 @@ that was interrupted goes on. Look at `look-first.jpg` before the class does; `-
 the numbers of faces that should not be shown, and makes no picture anew.
 
 Every page shows a face once, so that no student sees two versions of one face. Students who have
-time take a second page of another set of faces. Each student sees the pictures in another order.
+time take a second page, of another set of faces. Each student sees the pictures in another order.
 `python -m published.class_labels` reads the files that the students save.
 """
 
@@ -63,8 +63,8 @@ Who gets which page:
 
 {pages}
 
-Pages of one set show the same faces with other skin. Who has time takes a second page, of another
-set. Everybody hands in the file that the page saves. Then run
+Pages of one set show the same faces with other skin. Where there are several sets, who has time
+takes a second page, of another set. Everybody hands in the file that the page saves. Then run
 
     python -m published.class_labels answers-*.json
 """
