@@ -23,27 +23,23 @@ def made_record() -> pd.DataFrame:
     rows = []
     for number, face in enumerate(FACES):
         draws = seeding.rng(0, "made record", face)
-        for level in LEVELS:
-            for network in NETWORKS:
-                male = np.clip(0.8 * (number % 2) + draws.normal(0.1, 0.25), 0, 1)
+        images = {name_of(face, level): ("measured", level) for level in LEVELS}
+        images[f"random-{face:05d}"] = ("random", "")
+        images[f"placebo-{face:05d}-low-darkened"] = ("placebo", "low")
+        for network in NETWORKS:
+            for image, (study, skin) in images.items():
+                male = np.clip(0.6 * (number % 2) + draws.normal(0.2, 0.3), 0, 1)
                 for outcome, value in (("P(male)", male), ("age", draws.uniform(22, 70))):
                     state = "answered"
                     if network == "silent":
                         state = "abstained"
                     elif draws.random() < 0.05:
                         state = "no face"
-                    rows.append(
-                        {
-                            "image": name_of(face, level),
-                            "transect": face,
-                            "skin": level,
-                            "model": network,
-                            "outcome": outcome,
-                            "value": value if state == "answered" else np.nan,
-                            "state": state,
-                        }
-                    )
-    table = pd.DataFrame(rows).assign(study="measured", hair="", gender="", exposure="")
+                    row = {"study": study, "transect": face, "image": image, "skin": skin}
+                    row |= {"model": network, "outcome": outcome, "state": state}
+                    row["value"] = value if state == "answered" else np.nan
+                    rows.append(row)
+    table = pd.DataFrame(rows).assign(hair="", gender="", exposure="")
     return table.assign(lightness=50.0, ita=20.0)[COLUMNS]
 
 

@@ -29,7 +29,7 @@ from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 from published import record
 from published.places import ROOT
-from published.study import ABSTAINED, AGE, ANSWERED, MEASURED
+from published.study import ABSTAINED, AGE, ANSWERED, MEASURED, PLACEBO, RANDOM
 
 GENDER = "gender"
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -43,7 +43,16 @@ YEARS = (20, 30, 40, 50, 60)
 OUTCOME_OF: Mapping[str, str] = {GENDER: "P(male)", AGE: "age"}
 """Question → the networks' outcome that answers it."""
 SKIN = {"low": "light", "middle": "medium", "high": "dark"}
-"""Level of skin in the record → its name in the report."""
+"""Level of skin in the record → its name in the labels."""
+CHANGES = {
+    "low": "light",
+    "middle": "medium skin",
+    "high": "dark skin",
+    RANDOM: "a step at random",
+    PLACEBO: "dimmed light",
+}
+"""Level of skin, or study of a control → its name in the report, as in chapter 19."""
+LEVELS_OF_SKIN = tuple(CHANGES[level] for level in SKIN)
 GROUPS_OF_LABELS: Mapping[str, tuple[str, ...]] = {
     GENDER: ("perceived female", "perceived male"),
     AGE: tuple(f"perceived age: {name.lower()}" for name in QUESTIONS[AGE]),
@@ -220,7 +229,10 @@ def labels_of_class(answers: pd.DataFrame, images: pd.DataFrame) -> pd.DataFrame
 
 
 def errors_of_networks(recorded: pd.DataFrame, labels: pd.DataFrame, question: str) -> pd.DataFrame:
-    """What networks say of the pictures that have a label.
+    """What networks say of the pictures that have a label, and of the study's two controls.
+
+    No person labelled the controls, in which the light face has dimmed light, or is moved at
+    random. They have the label of the light picture.
 
     Args:
         recorded: the record.
@@ -228,16 +240,25 @@ def errors_of_networks(recorded: pd.DataFrame, labels: pd.DataFrame, question: s
         question: whose labels count.
 
     Returns:
-        A row per picture and network that answers at all: network, image, face, skin, label, error
-        (0 or 1, NaN without an answer) and reason. An age is an error where it lies outside of the
-        class's group.
+        A row per image and network that answers at all: network, image, face, change (of
+        `CHANGES`), label, error (0 or 1, NaN without an answer) and reason. An age is an error
+        where it lies outside of the class's group.
     """
     of_question = labels[(labels["question"] == question) & labels["label"].notna()]
+    light = of_question[of_question["skin"] == SKIN["low"]]
     said = recorded[recorded["outcome"] == OUTCOME_OF[question]]
-    rows = of_question.merge(said[["image", "model", "value", "state"]], on="image")
-    rows = rows.rename(columns={"model": "network"})
-    answering = rows.groupby("network")["value"].transform("count") > 0
-    rows = rows[answering]
+    said = said.rename(columns={"model": "network", "transect": "face"})
+    kind = said["skin"].where(said["study"] == MEASURED, said["study"])
+    said = said.assign(change=kind.map(CHANGES))
+    columns = ["network", "image", "face", "change", "value", "state"]
+    measured = said.loc[said["study"] == MEASURED, columns]
+    controls = said.loc[said["study"].isin([RANDOM, PLACEBO]), columns]
+    parts = [
+        measured.merge(of_question[["image", "label"]], on="image"),
+        controls.merge(light[["face", "label"]], on="face"),
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    rows = rows[rows.groupby("network")["value"].transform("count") > 0]
     if question == GENDER:
         decision = (rows["value"] > record.DECIDED_AT).astype(float)
     else:
@@ -247,59 +268,60 @@ def errors_of_networks(recorded: pd.DataFrame, labels: pd.DataFrame, question: s
 
 
 def error_rates(rows: pd.DataFrame, question: str) -> pd.DataFrame:
-    """Error rates by network, level of skin and label, with Wilson's intervals.
+    """Error rates by network, change and label, with Wilson's intervals.
 
-    Within a level every face has one picture, so that pictures are independent there.
+    Every face has one image of each change, so that images of one change are independent.
 
     Args:
         rows: of `errors_of_networks`.
         question: that they answer.
 
     Returns:
-        Columns network, skin, perceived ("all", or the class's label), answered, errors, rate, low,
-        high, and silent: pictures without an answer.
+        Columns network, perceived ("all", or the class's label), change, answered, errors, rate,
+        low, high, and silent: images without an answer.
     """
     names = GROUPS_OF_LABELS[question]
     perceived = rows["label"].map(lambda label: names[int(label)])
     both = pd.concat([rows.assign(perceived="all"), rows.assign(perceived=perceived)])
-    both["skin"] = pd.Categorical(both["skin"], list(SKIN.values()))
+    both["change"] = pd.Categorical(both["change"], list(CHANGES.values()))
     both["perceived"] = pd.Categorical(both["perceived"], ["all", *names])
-    by = both.groupby(["network", "perceived", "skin"], observed=True)["error"]
-    table = pd.DataFrame({"answered": by.count(), "errors": by.sum(), "silent": by.size()})
-    table["silent"] -= table["answered"]
-    answered = table["answered"].where(table["answered"] > 0).to_numpy(float)
-    rate = table["errors"].to_numpy() / answered
-    low, high = score_interval(rate, answered, QUANTILE)
-    table = table.assign(rate=rate, low=np.maximum(low, 0), high=np.minimum(high, 1))
-    table = table.astype({"errors": int})
-    columns = ["answered", "errors", "rate", "low", "high", "silent"]
-    return table[columns].reset_index()
+    by = both.groupby(["network", "perceived", "change"], observed=True)["error"]
+    answered = by.count()
+    rate = by.mean()
+    low, high = score_interval(rate.to_numpy(), answered.where(answered > 0).to_numpy(), QUANTILE)
+    table = pd.DataFrame({"answered": answered, "errors": by.sum().astype(int), "rate": rate})
+    table["low"] = np.maximum(low, 0)
+    table["high"] = np.minimum(high, 1)
+    table["silent"] = by.size() - answered
+    return table.reset_index()
 
 
 def audit_of(rows: pd.DataFrame, question: str) -> faceaudit.ModelsSideBySide:
     """The audit of all networks by the class's labels, with faces as units.
+
+    Each change is compared with the light picture of the same face.
 
     Args:
         rows: of `errors_of_networks`.
         question: that they answer.
 
     Raises:
-        InputError: no face has labels at two levels of skin.
+        InputError: no face has labels at light skin and at another level.
     """
-    levels = rows.groupby("face")["skin"].nunique()
-    if not (levels >= 2).any():
+    levels = rows[rows["change"].isin(LEVELS_OF_SKIN)].groupby("face")["change"].agg(set)
+    if not any(CHANGES["low"] in one and len(one) > 1 for one in levels):
         raise InputError(
-            f"{question}: no face has a label at two levels of skin, so what skin changes is not "
-            "known; hand out pages 1, 2 and 3, each to several people",
+            f"{question}: no face has a label at light skin and at another level, so what skin "
+            "changes is not known; hand out pages 1, 2 and 3, each to several people",
             field=question,
             found=len(levels),
-            expected="a face with a label at two levels of skin",
+            expected="a face with a label at light skin and at another level",
         )
     audits = {
         str(network): faceaudit.table(
             of_network,
             unit="face",
-            axes={"skin": list(SKIN.values())},
+            axes={"change": list(CHANGES.values())},
             image="image",
             error="error",
             reason="reason",
@@ -324,13 +346,13 @@ class Answered:
         question: of `QUESTIONS`.
         labels: its rows of `labels_of_class`.
         rates: of `error_rates`.
-        audit: of `audit_of`.
+        silent: networks that answer about none of the pictures.
     """
 
     question: str
     labels: pd.DataFrame
     rates: pd.DataFrame
-    audit: faceaudit.ModelsSideBySide
+    silent: Sequence[str]
 
     @property
     def labelled(self) -> int:
@@ -368,10 +390,11 @@ def write_report(answers: pd.DataFrame, images: pd.DataFrame, folder: Path) -> l
     found = []
     for question in counts:
         rows = errors_of_networks(recorded, labels, question)
-        audit = audit_of(rows, question)
-        audit.save(folder / question)
+        audit_of(rows, question).save(folder / question)
+        told = recorded.loc[recorded["outcome"] == OUTCOME_OF[question], "model"]
+        silent = sorted(set(told) - set(rows["network"]))
         of_question = labels[labels["question"] == question]
-        found.append(Answered(question, of_question, error_rates(rows, question), audit))
+        found.append(Answered(question, of_question, error_rates(rows, question), silent))
     rates = pd.concat([one.rates.assign(question=one.question) for one in found])
     tables = {
         "raters": raters.reset_index(),
@@ -414,7 +437,7 @@ def _page(found: Sequence[Answered], agreement: pd.DataFrame, raters: pd.DataFra
         agreement=agreement.to_dict("index"),
         raters=raters.to_dict("index"),
         recorded=parts[MEASURED]["made"][:10],
-        levels=list(SKIN.values()),
+        changes=list(CHANGES.values()),
     )
 
 
