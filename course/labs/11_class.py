@@ -72,7 +72,7 @@ ax.spines[["top", "right"]].set_visible(False)
 # An **error** is a difference between two opinions: the network's, and the class's.
 #
 # - Another class, other labels, other error rates.
-# - Who is divided gives no label. Those pictures drop out, and they are the hard ones.
+# - Pictures that divide the class have no label. They drop out, and they are the hard ones.
 
 # %% [markdown] tags=["slide"]
 # ## Two comparisons

@@ -1,11 +1,12 @@
 """What a class sees in the study's faces, and how often published models differ from it.
 
-    python -m published.class_labels answers-*.json
+    python -m published.class_labels handed-in/
 
-Reads the files that a class saved on the pages of `published.class_page`. Writes one folder: who
-answered, how far people agree, the class's labels, and for every question the error rates of all
-networks that answer it, with `report.html` of one audit. The networks' answers come from the
-record, so that this half needs no generator, no node and no network.
+Reads the files in a folder, which a class saved on the pages of `published.class_page`. Writes one
+folder: who answered, how far people agree, the class's labels, and for every question the error
+rates of all networks that answer it, with `report.html` of one audit. The study's two controls
+stand beside skin. The networks' answers come from the record, so that this half needs no generator,
+no node and no network.
 
 Labels say how a face is *perceived* by this class, and not who somebody is. The faces exist
 nowhere.
@@ -122,6 +123,26 @@ def read_answers(files: Sequence[Path], images: pd.DataFrame) -> pd.DataFrame:
             expected=f"answers of {LEAST_ANSWERS} people about a picture",
         )
     return answers
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """Files, and in place of a folder the `.json` files in it.
+
+    Raises:
+        InputError: a folder without such files.
+    """
+    files = []
+    for path in paths:
+        found = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        if not found:
+            raise InputError(
+                f"{path}: the folder has no .json file, the answers that the class page saved were "
+                "expected",
+                field=str(path),
+                expected="files that the class page saved",
+            )
+        files += found
+    return files
 
 
 def _read_file(path: Path, images: pd.DataFrame) -> pd.DataFrame:
@@ -452,12 +473,14 @@ def main(arguments: Sequence[str]) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("files", type=Path, nargs="+", help="that the class page saved")
+    command.add_argument(
+        "files", type=Path, nargs="+", help="that the class page saved, or a folder of them"
+    )
     command.add_argument("--folder", type=Path, default=FOLDER, help="for the report")
     given = command.parse_args(arguments)
     try:
         images = recorded_images(record.read())
-        answers = read_answers(given.files, images)
+        answers = read_answers(files_of(given.files), images)
         found = write_report(answers, images, given.folder)
     except InputError as error:
         print(error, file=sys.stderr)

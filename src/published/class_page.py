@@ -66,7 +66,9 @@ Who gets which page:
 Pages of one set show the same faces with other skin. Where there are several sets, who has time
 takes a second page, of another set. Everybody hands in the file that the page saves. Then run
 
-    python -m published.class_labels answers-*.json
+    python -m published.class_labels handed-in/
+
+where handed-in is a folder with these files.
 """
 
 

@@ -135,9 +135,10 @@ def test_wrong_options_are_refused(folder, options):
 
 
 def test_a_class_gets_its_error_rates(folder, capsys):
-    files = answer(folder, make_pages(folder))
+    (folder / "handed-in").mkdir()
+    answer(folder / "handed-in", make_pages(folder))
     capsys.readouterr()
-    assert report(folder, files) == 0
+    assert report(folder, [folder / "handed-in"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("gender: 9 people, ")
     made = folder / "report"
@@ -291,6 +292,8 @@ def test_one_page_alone(folder, capsys):
 def test_a_file_that_is_no_answer(folder, capsys):
     path = folder / "answers-heron.json"
     assert "there is no such file" in refused(folder, [path], capsys)
+    (folder / "empty").mkdir()
+    assert "the folder has no .json file" in refused(folder, [folder / "empty"], capsys)
     path.write_text("image,level\n")
     assert "answers-heron.json" in refused(folder, [path], capsys)
 
