@@ -24,7 +24,13 @@ import numpy as np
 import pandas as pd
 
 import faceaudit
-from faceaudit.annotations import agreement_table, count_tensor, read_label_studio, screen_raters
+from faceaudit.annotations import (
+    Ingest,
+    agreement_table,
+    count_tensor,
+    read_label_studio,
+    screen_raters,
+)
 from faceaudit.effects import score_interval
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
@@ -96,21 +102,38 @@ def recorded_images(answers: pd.DataFrame) -> pd.DataFrame:
 # --- the answers of the class
 
 
-def read_answers(files: Sequence[Path], images: pd.DataFrame) -> pd.DataFrame:
+@dataclass(frozen=True)
+class ClassAnswers:
+    """What a class answered.
+
+    Attributes:
+        frame: a row per answer, as of `read_label_studio`; `image_id` is the image's name in the
+            record.
+        left_out: reason → how many answers or assignments were left out for it, such as "cancelled
+            assignment", where somebody chose "cannot say" of a picture.
+    """
+
+    frame: pd.DataFrame
+    left_out: Mapping[str, int]
+
+
+def read_answers(files: Sequence[Path], images: pd.DataFrame) -> ClassAnswers:
     """The answers of a class, a file for each person or page.
 
     Args:
         files: that the page saved.
         images: of `recorded_images`.
 
-    Returns:
-        A row per answer, as of `read_label_studio`; `image_id` is the image's name in the record.
-
     Raises:
         InputError: a file is no export of the page, asks about other pictures, or has no answer; a
             person answered about a picture in two files; no picture has answers of two people.
     """
-    tables = [_read_file(path, images) for path in files]
+    tables = []
+    reports = []
+    for path in files:
+        table, report = _read_file(path, images)
+        tables.append(table)
+        reports.append(report[report["dropped"] & (report["count"] > 0)])
     answers = pd.concat(tables, ignore_index=True)
     _refuse_people_twice(answers)
     people = answers.groupby(["attribute", "image_id"])["annotator_id"].nunique()
@@ -122,7 +145,8 @@ def read_answers(files: Sequence[Path], images: pd.DataFrame) -> pd.DataFrame:
             found=len(files),
             expected=f"answers of {LEAST_ANSWERS} people about a picture",
         )
-    return answers
+    left_out = pd.concat(reports).groupby("reason")["count"].sum()
+    return ClassAnswers(answers, {str(reason): int(count) for reason, count in left_out.items()})
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -145,14 +169,14 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def _read_file(path: Path, images: pd.DataFrame) -> pd.DataFrame:
+def _read_file(path: Path, images: pd.DataFrame) -> Ingest:
     if not path.is_file():
         raise InputError(
             f"{path}: there is no such file, the answers that the class page saved were expected",
             field=str(path),
             expected="a file that the class page saved",
         )
-    answers = read_label_studio(path, questions=QUESTIONS, salt=SALT).frame
+    answers, report = read_label_studio(path, questions=QUESTIONS, salt=SALT)
     answers = answers.astype(dict.fromkeys(("image_id", "attribute", "annotator_id"), "str"))
     unknown = answers.loc[~answers["image_id"].isin(images.index), "image_id"].unique()
     if len(unknown):
@@ -166,7 +190,7 @@ def _read_file(path: Path, images: pd.DataFrame) -> pd.DataFrame:
             expected="pictures of the record",
         )
     image = answers["image_id"].map(images["image"])
-    return answers.assign(image_id=image, source=path.name)
+    return Ingest(answers.assign(image_id=image, source=path.name), report)
 
 
 def _refuse_people_twice(answers: pd.DataFrame) -> None:
@@ -392,11 +416,11 @@ class Answered:
 # --- the report
 
 
-def write_report(answers: pd.DataFrame, images: pd.DataFrame, folder: Path) -> list[Answered]:
+def write_report(answered: ClassAnswers, images: pd.DataFrame, folder: Path) -> list[Answered]:
     """Write the folder of the report.
 
     Args:
-        answers: of `read_answers`.
+        answered: of `read_answers`.
         images: of `recorded_images`.
         folder: which is made; files of an earlier call are replaced.
 
@@ -404,6 +428,7 @@ def write_report(answers: pd.DataFrame, images: pd.DataFrame, folder: Path) -> l
         What was found, by question.
     """
     recorded = record.read()
+    answers = answered.frame
     labels = labels_of_class(answers, images)
     _, counts = count_tensor(answers)
     agreement = agreement_table(counts)
@@ -428,7 +453,7 @@ def write_report(answers: pd.DataFrame, images: pd.DataFrame, folder: Path) -> l
     for name, table in tables.items():
         text = table.to_csv(index=False, lineterminator="\n")
         write_text(folder / f"{name}.csv", text)
-    write_text(folder / "class.html", _page(found, agreement, raters))
+    write_text(folder / "class.html", _page(found, agreement, raters, answered.left_out))
     return found
 
 
@@ -447,7 +472,12 @@ def _images_for_lab(recorded: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFram
     return images.merge(said, on="image")[columns]
 
 
-def _page(found: Sequence[Answered], agreement: pd.DataFrame, raters: pd.DataFrame) -> str:
+def _page(
+    found: Sequence[Answered],
+    agreement: pd.DataFrame,
+    raters: pd.DataFrame,
+    left_out: Mapping[str, int],
+) -> str:
     template = Path(__file__).with_suffix(".html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
@@ -457,6 +487,7 @@ def _page(found: Sequence[Answered], agreement: pd.DataFrame, raters: pd.DataFra
         found=found,
         agreement=agreement.to_dict("index"),
         raters=raters.to_dict("index"),
+        left_out=left_out,
         recorded=parts[MEASURED]["made"][:10],
         changes=list(CHANGES.values()),
     )
@@ -480,12 +511,12 @@ def main(arguments: Sequence[str]) -> int:
     given = command.parse_args(arguments)
     try:
         images = recorded_images(record.read())
-        answers = read_answers(files_of(given.files), images)
-        found = write_report(answers, images, given.folder)
+        answered = read_answers(files_of(given.files), images)
+        found = write_report(answered, images, given.folder)
     except InputError as error:
         print(error, file=sys.stderr)
         return 1
-    people = answers["annotator_id"].nunique()
+    people = answered.frame["annotator_id"].nunique()
     for one in found:
         print(f"{one.question}: {people} people, {one.labelled} of {len(one.labels)} have a label")
     print(f"{given.folder / 'class.html'} has it all")

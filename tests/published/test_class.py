@@ -172,6 +172,16 @@ def test_the_report_says_whose_labels_they_are(folder):
     assert "without a rate: silent." in page
 
 
+def test_what_is_left_out_is_counted(folder):
+    files = answer(folder, make_pages(folder))
+    tasks = json.loads(files[0].read_text())
+    for task in tasks[:3]:
+        task["annotations"][0] |= {"was_cancelled": True, "result": []}
+    files[0].write_text(json.dumps(tasks))
+    assert report(folder, files) == 0
+    assert "Left out: 3 × cancelled assignment." in (folder / "report" / "class.html").read_text()
+
+
 def test_the_variant_without_a_gender_axis(folder):
     files = answer(folder, make_pages(folder, "--ask", "age"), "age")
     assert report(folder, files) == 0
@@ -322,7 +332,7 @@ class TestInChromium:
                 download.value.save_as(files[-1])
                 assert visit.errors == [] and visit.requests[0] == path.as_uri()
         images = recorded_images(record.read())
-        answers = class_labels.read_answers(files, images)
+        answers = class_labels.read_answers(files, images).frame
         assert len(answers) == 6 * 3
         assert set(answers["level"]) == {0, 4}
 
