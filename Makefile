@@ -160,6 +160,7 @@ course-try: course  ## run all labs in a new environment of what students instal
 
 course-tables: $(ENV)  ## write the tables of the labs anew, after `make reproduce`
 	$(PYTHON) -c "from course import editions; editions.make_tables()"
+	$(PYTHON) -m course.class_example
 
 # A league has a NAME; ORDERS and SUBMISSIONS are folders with a folder of each team.
 LEAGUE := $(PYTHON) -m course.league

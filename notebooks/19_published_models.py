@@ -561,7 +561,8 @@ claim(
 #
 # - Perceived gender only. An audit is no endorsement of telling gender from faces.
 # - The faces exist nowhere. The numbers are effects on generated faces, and no rates for people.
-# - No person has labelled these faces, so this page gives no error rate of a named model.
+# - No person has labelled these faces, so this page gives no error rate of a named model. In session 11 of the course
+#   a class labels them.
 # - The photographs from which the generator learned, and StyleGAN2 itself, are for non-commercial use. The licence of the
 #   distilled network may not lift that ([](data-and-ethics)).
 # - Another version may answer otherwise.

@@ -192,7 +192,7 @@ def test_every_session_has_its_parts():
     for folder in ("handouts", "instructor"):
         assert {path.stem for path in (editions.COURSE / folder).glob("*.md")} == {*LABS}
     assert {*quiz.questions()} == {"primer", *LABS}
-    assert len(LABS) == 10
+    assert len(LABS) == 11
 
 
 @pytest.mark.parametrize("session", LABS)
