@@ -44,6 +44,8 @@ profile = "laptop"
 figures.style()
 manifest = json.loads((ROOT / "audits/published/manifest.json").read_text("utf-8"))
 plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
+
+# %% tags=["remove-cell"]
 results = artifacts.load("19_published_models", "results.json", profile)
 measured, again, by_people = (
     pd.DataFrame(results[name]) for name in ("effects", "repeated", "to people")

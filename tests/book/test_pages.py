@@ -115,7 +115,7 @@ def small_pages(folder: Path) -> Path:
 
 
 def without_links_to_chapters(page: Path) -> None:
-    """A link to a chapter of the whole book leads nowhere in the small one, and Sphinx warns of it."""
+    """Links to chapters of the whole book lead nowhere in the small one, and Sphinx warns of it."""
     page.write_text(re.sub(r"\[\]\((\d\d_\w+)\)", "another chapter", page.read_text()))
 
 
