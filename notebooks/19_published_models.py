@@ -477,6 +477,7 @@ Markdown(
 )
 
 # %% [markdown]
+# (what-people-call-dark-skin)=
 # ## What people call dark skin, and the length of hair
 #
 # The measured axis needs no people. The usual way does: people answer questions about faces, and planes are fitted to their
@@ -514,8 +515,9 @@ tone.rename(columns={"lightness": "L", "ita": "typology angle"})
 
 # %% [markdown]
 # The typology angle says in one number how light a skin is. People's plane reaches no fixed lightness: skin of one level differs
-# more between faces than on the measured axis. And it changes what people see together with dark skin. So the axes
-# answer different questions: *does colour matter*, and *does a look matter that people call dark-skinned*.
+# more between faces than on the measured axis, and its dark end is darker. And it changes what people see together with dark skin: the table
+# has the measures that the measured axis holds. So the axes answer different questions: *does colour matter*, and *does a look
+# matter that people call dark-skinned*.
 
 # %% tags=["hide-input"]
 moved = pd.DataFrame(manifest["parts"]["planes"]["change in sd"])["skin"]
@@ -542,6 +544,57 @@ claim(
     n=len(by_hair),
     least=-100 * by_hair["estimate"].max(),
     most=-100 * by_hair["estimate"].min(),
+)
+
+# %% tags=["remove-input"]
+by_plane = to_people.query("answer == 'P(male)' and change == \"people's skin plane\"")
+upward = by_plane[by_plane["low_family"] > 0]
+downward = by_plane[by_plane["high_family"] < 0]
+gear_dimmed = change_of("gear", "P(male)", "dimmed light", dimmed_again)
+claim(
+    "Skin along people's plane moves the networks in different directions: {up} upwards, {down} downwards. For *gear*, the "
+    "dimmed light of the same faces does {dimmed:points} points, which is more than the plane does ({plane:points}).",
+    margins=[
+        *(Margin(row.low_family, 0) for row in upward.itertuples()),
+        *(Margin(-row.high_family, 0) for row in downward.itertuples()),
+        margin_above(gear_dimmed, 0),
+    ],
+    up=" and ".join(upward["network"]),
+    down=", ".join(downward["network"]),
+    dimmed=gear_dimmed,
+    plane=upward.set_index("network").loc["gear", "estimate"],
+)
+
+# %% tags=["remove-input"]
+plane_ages = to_people.query("answer == 'age' and change == \"people's skin plane\"")
+plane_ages = plane_ages.set_index("network")
+turned = [name for name in older if plane_ages.loc[name, "high_family"] < 0]
+dimmed_ages = dimmed_again.query("answer == 'age' and change == 'dimmed light'")
+dimmed_ages = dimmed_ages.set_index("network")
+signs = [
+    f"{name} {first_age.loc[name, 'estimate']:+.1f} and {plane_ages.loc[name, 'estimate']:+.1f} "
+    f"[{dimmed_ages.loc[name, 'estimate']:+.1f}]"
+    for name in turned
+]
+claim(
+    "**Which axis one takes decides even the sign**: {count} networks say more years along the measured axis and fewer along "
+    "people's plane ({signs}; in brackets what dimmed light does to the same faces). That plane is steered so that people's plane of age stays, the measured axis is not. So the added "
+    "years above belong to the axis, and cannot be laid on colour alone.",
+    margins=[Margin(-plane_ages.loc[name, "high_family"], 0) for name in turned],
+    count=len(turned),
+    signs=", ".join(signs),
+)
+
+# %% tags=["remove-input"]
+of_gender = by_people[by_people["outcome"] == "P(male)"]
+face_api = of_gender[of_gender["model"] == "face-api"]
+missed = face_api["state"].eq("no face").groupby(face_api["exposure"]).mean()
+faceres = of_gender[undimmed & (of_gender["model"] == "faceres")]
+untold = faceres["state"].eq("abstained").groupby(faceres["skin"]).mean()
+Markdown(
+    f"Silence changes too. Where these pictures are dimmed, *face-api* finds no face in {missed['darkened']:.0%} of them, "
+    f"and in {missed['']:.0%} otherwise. *faceres* does not tell gender of {untold['light']:.1%} of the light faces and of "
+    f"{untold.drop('light').item():.1%} of those that are dark to people."
 )
 
 # %% [markdown]
@@ -649,9 +702,9 @@ glue(
             f"Yes, for some answers. We darken the skin of {faces} faces and hold what else is measured. Of {len(skin)} answers "
             f"of published networks {counts.get('exceeds', 0)} change beyond the tolerance, {counts.get('within', 0)} are within it, and "
             f"{counts.get('inconclusive', 0)} are undecided. With other faces, {agree.sum()} of {len(agree)} changes are the same. "
-            f"{len(older)} of {len(first_age)} networks that tell ages say more years, up to {most_years:.1f}, and to people too the dark "
-            f"version may look older. One network, gear, tends to call dark skin male ({in_points(gear['estimate'])} points in one study, "
-            f"{in_points(gear_again['estimate'])} in the other), and dimmed light alone does {in_points(dimmed['estimate'])} of them."
+            f"{len(older)} of {len(first_age)} networks that tell ages say more years, up to {most_years:.1f}; along another axis, "
+            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So the axis decides even the sign. Longer hair "
+            f"makes all {len(by_hair)} networks that tell gender find a face less male."
         )
     ),
     display=False,

@@ -68,6 +68,10 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # a plane that others fitted to people's answers, which moves whatever people see together with dark skin. *Longer hair* is
 # an axis of the same kind. Both were tried on other faces than the measured axis.
 
+# %% [markdown]
+# So there are two axes of skin, and they can disagree, even in the sign. Neither is the right one: the first moves colour
+# and little else that is measured, the second moves a look.
+
 
 # %% tags=["remove-cell"]
 def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
@@ -160,7 +164,7 @@ Markdown(pd.DataFrame(packages).T.rename_axis("package").to_markdown())
 #
 # - Gender here is *perceived* gender. An audit is no endorsement of telling gender from faces.
 # - The faces are generated and exist nowhere. The numbers are effects on generated faces, and no rates for people.
-# - No person has labelled these faces, so no error rate of a named model stands here. A class can label them itself.
+# - No person has labelled these faces, so no error rate of a named model stands here. In [](session-11) a class labels them.
 # - Whoever may be under age was left out: all three networks whose ages decide said an adult age.
 # - Another version, another setting or other faces may give other numbers.
 # - FFHQ, from whose photographs the generator learned, and StyleGAN2 are for non-commercial use. The licence of the distilled
@@ -170,14 +174,18 @@ Markdown(pd.DataFrame(packages).T.rename_axis("package").to_markdown())
 counts = SKIN["verdict"].value_counts()
 beyond = SKIN[SKIN["verdict"] == "exceeds"].merge(SKIN_AGAIN, on=["network", "answer"])
 in_both = beyond[beyond["verdict_y"] == "exceeds"]
+hair = by_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(float)
 listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
+
+# %% tags=["remove-cell"]
 glue(
     "answer",
     Markdown(
         f"**Of {len(SKIN)} answers {counts.get('exceeds', 0)} change beyond the tolerance when skin darkens, "
         f"{counts.get('within', 0)} stay within it, and {counts.get('inconclusive', 0)} are undecided**, with "
         f"{results['faces']} faces. With half as many other faces, {len(in_both)} of the {counts.get('exceeds', 0)} are beyond it again: "
-        f"{' and '.join(listed)}."
+        f"{' and '.join(listed)}. Longer hair makes all {len(hair)} networks that tell gender find a face less male, by "
+        f"{-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
     ),
     display=False,
 )
