@@ -367,9 +367,9 @@ told = [
     for name, (first, second) in years.items()
 ]
 claim(
-    "**Dark skin adds years for {count} of {n} networks, in both studies**: {told}. Beyond the tolerance in both are "
+    "**Ages rise along the measured axis for {count} of {n} networks, in both studies**: {told} years. Beyond the tolerance in both are "
     "{far}. For these, dimmed light changes ages by {least:+.1f} to {most:+.1f} years, so brightness is not the reason. The axis moves people's "
-    "plane of age too, so part of the change may be an older look.",
+    "plane of age too, so part of the change may be an older look. A section below returns to this.",
     margins=[
         *(margin_above(change, 0) for changes in years.values() for change in changes),
         *(Margin(tolerance["age"] - change["high"], 0) for change in by_light.values()),
@@ -477,7 +477,6 @@ Markdown(
 )
 
 # %% [markdown]
-# (what-people-call-dark-skin)=
 # ## What people call dark skin, and the length of hair
 #
 # The measured axis needs no people. The usual way does: people answer questions about faces, and planes are fitted to their
@@ -550,6 +549,7 @@ claim(
 by_plane = to_people.query("answer == 'P(male)' and change == \"people's skin plane\"")
 upward = by_plane[by_plane["low_family"] > 0]
 downward = by_plane[by_plane["high_family"] < 0]
+gear_plane = change_of("gear", "P(male)", "people's skin plane", to_people)
 gear_dimmed = change_of("gear", "P(male)", "dimmed light", dimmed_again)
 claim(
     "Skin along people's plane moves the networks in different directions: {up} upwards, {down} downwards. For *gear*, the "
@@ -557,12 +557,12 @@ claim(
     margins=[
         *(Margin(row.low_family, 0) for row in upward.itertuples()),
         *(Margin(-row.high_family, 0) for row in downward.itertuples()),
-        margin_above(gear_dimmed, 0),
+        Margin(gear_dimmed["low"] - gear_plane["high"], 0),
     ],
     up=" and ".join(upward["network"]),
     down=", ".join(downward["network"]),
     dimmed=gear_dimmed,
-    plane=upward.set_index("network").loc["gear", "estimate"],
+    plane=gear_plane["estimate"],
 )
 
 # %% tags=["remove-input"]
@@ -582,14 +582,14 @@ claim(
     "years above belong to the axis, and cannot be laid on colour alone.",
     margins=[Margin(-plane_ages.loc[name, "high_family"], 0) for name in turned],
     count=len(turned),
-    signs=", ".join(signs),
+    signs=with_minus(", ".join(signs)),
 )
 
 # %% tags=["remove-input"]
 of_gender = by_people[by_people["outcome"] == "P(male)"]
 face_api = of_gender[of_gender["model"] == "face-api"]
 missed = face_api["state"].eq("no face").groupby(face_api["exposure"]).mean()
-faceres = of_gender[undimmed & (of_gender["model"] == "faceres")]
+faceres = of_gender.query("model == 'faceres' and exposure == ''")
 untold = faceres["state"].eq("abstained").groupby(faceres["skin"]).mean()
 Markdown(
     f"Silence changes too. Where these pictures are dimmed, *face-api* finds no face in {missed['darkened']:.0%} of them, "

@@ -83,6 +83,8 @@ LOOKS: Mapping[str, Look] = {
     "medium skin": Look(SKY, "v", ""),
     "dimmed light": Look(ORANGE, "o", "", filled=False),
     "a step at random": Look(GREY, "X", ""),
+    "people's skin plane": Look(PURPLE, "D", ""),
+    "longer hair": Look(VERMILION, "P", ""),
     "female": Look(PURPLE, "D", ""),
     "male": Look(GREEN, "^", "..."),
     "short": Look(SKY, "v", ""),
