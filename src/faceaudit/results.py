@@ -100,7 +100,11 @@ class AuditResult:
 
     @property
     def missing(self) -> pd.DataFrame:
-        """A row per comparison of how often images, labels, answers or embeddings are missing."""
+        """A row per comparison of how often images, labels, answers or embeddings are missing.
+
+        Where all are missing for one reason that is judged under its name, such as "no_face", the
+        rows are those of `outcomes`, and there are none here.
+        """
         report = self.report
         if report.kind == "verification":
             return table_of(report.failures_to_enrol, Disparity)

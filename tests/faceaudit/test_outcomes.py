@@ -9,8 +9,10 @@ import statsmodels.api as sm
 from scipy import stats
 
 import faceaudit
+from faceaudit import api
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.file.specification import Specification
+from faceaudit.report.page import page
 from faceaudit.run import run_audit
 from faceaudit.utils.errors import InputError
 
@@ -188,6 +190,72 @@ def test_refusals_by_reason_fail_the_gate():
     verdicts = audit.outcomes.set_index("outcome")["verdict"]
     assert verdicts.to_dict() == {"abstention": "exceeds", "failed_call": "within"}
     assert audit.averages["verdict"].item() == "within" and audit.gate() == 1
+
+
+def holm_by_hand(p_of_families):
+    """Adjusted p-values of families that share the level, by Holm's steps one after the other."""
+    shares = {
+        (family, place): 1 / len(p_of_family)
+        for family, p_of_family in p_of_families.items()
+        for place in range(len(p_of_family))
+    }
+    adjusted = {}
+    reached = 0.0
+    while shares:
+        step = {
+            (family, place): p_of_families[family][place] * sum(shares.values()) / share
+            for (family, place), share in shares.items()
+        }
+        first = min(step, key=step.get)
+        reached = max(reached, min(step[first], 1.0))
+        adjusted[first] = reached
+        del shares[first]
+    return adjusted
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_what_is_missing_for_one_reason_is_judged_under_its_name_alone(monkeypatch, frame, unit):
+    """Its comparisons stood in the report twice, and took a share of the level each time."""
+    tables = {}
+    build_report = api.build_report
+
+    def keep_tables(data, of_audit, *plans):
+        tables.update(of_audit)
+        return build_report(data, of_audit, *plans)
+
+    monkeypatch.setattr(api, "build_report", keep_tables)
+    audit = audit_of(frame, ["error", "no_face", "failed_call"], unit, reason="reason")
+    lost = frame.assign(lost=frame["score"].isna()).groupby("skin")["lost"].mean()
+    row = audit.outcomes.query("outcome == 'no_face' and axis == 'skin'").iloc[0]
+    assert row["estimate"] == pytest.approx(lost["dark"] - lost["light"], abs=1e-12)
+    assert row["verdict"] == "exceeds" and audit.gate() == 1
+    assert audit.missing.empty
+    assert "missing" not in {row.outcome for row in audit.report.judged}
+    assert "they are not judged twice" in " ".join(page(audit.report).split())
+    judged = {name: table for name, table in tables.items() if "together" in table}
+    assert {len(table) for table in judged.values()} == {2, 4}
+    adjusted = holm_by_hand({name: table["p_beyond"].tolist() for name, table in judged.items()})
+    for name, table in judged.items():
+        expected = [adjusted[name, place] for place in range(len(table))]
+        np.testing.assert_allclose(table["p_beyond_holm"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_what_is_missing_for_another_reason_too_is_judged_as_a_whole(frame, unit):
+    """Else a user could name one reason, and delete what is missing for another."""
+    lost = (frame["skin"] == "dark") & frame["score"].notna() & (frame["face"] % 4 == 0)
+    if unit:
+        settings = {"incomplete": "pairs"}
+        table = frame[~lost]
+    else:
+        settings = {}
+        table = frame.assign(truth=frame["truth"].astype(float).mask(lost))
+    audit = audit_of(table, ["error", "no_face"], unit, reason="reason", **settings)
+    missing = (frame["score"].isna() | lost).groupby(frame["skin"]).mean()
+    row = audit.missing.query("axis == 'skin'").iloc[0]
+    assert row["estimate"] == pytest.approx(missing["dark"] - missing["light"], abs=1e-12)
+    assert row["verdict"] == "exceeds"
+    assert "not judged twice" not in " ".join(page(audit.report).split())
 
 
 def test_a_class_among_many_is_right_or_wrong(frame):

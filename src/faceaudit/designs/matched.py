@@ -59,13 +59,14 @@ from faceaudit.outcomes import (
     REASONS,
     errors_at,
     first_outcome,
+    has_own_missing,
     with_outcomes,
 )
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
-from faceaudit.verdicts import beyond_elsewhere, settle_together
+from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged
 
 if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
@@ -269,7 +270,8 @@ class MatchedImages:
         if len(plan["axes"]) > 1:
             tables[families.INTERACTIONS] = interactions(frame, plan)
             say(f"compared: {families.INTERACTIONS}")
-        tables = settle_together(tables, plan["level"], places[MISSING].any())
+        is_judged = has_own_missing(frame, places[MISSING], plan)
+        tables = settle_together(tables, plan["level"], is_judged)
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
@@ -304,10 +306,9 @@ class MatchedImages:
         counts["target"] = plan.get("target")
         counts["units_needed"] = plan["sizes"].get("needed")
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
-        any_missing = counts["no_image"] or counts["no_label"] or counts["no_answer"]
         for name, family in FAMILY_OF_PART.items():
-            # Where nothing is missing there is no effect on it.
-            table = tables.get(family) if name != "missing" or any_missing else None
+            is_shown = family != families.MISSING or was_judged(tables[family])
+            table = tables.get(family) if is_shown else None
             parts[name] = rows_with_sentences(name, table, plan)
         # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:

@@ -479,7 +479,8 @@ class Report(Part):
         outcomes: of matched faces, effects on the outcomes besides the first, over all faces.
         averages: over all faces; empty with one axis, whose cell is the average.
         missing: effects on being missing: of an image without a known error, since it is absent or
-            has no label or no answer; empty where none is.
+            has no label or no answer; empty where none is, or all are for one reason that is judged
+            under its name among the outcomes.
         placebos: a control, which is judged for itself.
         manipulation: how far people saw an axis move along itself.
         interactions, thresholds, scores, rates, leakage, target: see their classes.
