@@ -80,8 +80,12 @@ def with_family_intervals(table: pd.DataFrame, level: float, largest: ArrayLike)
 
 
 def _degrees_of_freedom(table: pd.DataFrame) -> np.ndarray:
-    """Those (n,) of the Student quantiles of matched effects; exact ones have the normal's."""
-    return np.where(table["exact"], np.inf, (table["transects"] - 1).clip(lower=1))
+    """Those (n,) of the Student quantiles of matched effects; exact ones have the normal's.
+
+    Where faces have weights, their effective number counts.
+    """
+    units = table.get("effective_units", table["transects"])
+    return np.where(table["exact"], np.inf, (units - 1).clip(lower=1))
 
 
 def _bonferroni_quantile(

@@ -752,6 +752,8 @@ class ColumnNames(FilePart):
     error: str | None = None
     # A number, in place of label and score.
     number: str | None = None
+    # How many people each matched face stands for, the same in all rows of a face.
+    weight: str | None = None
     # Why there is no answer: abstention, no face or failed call; empty where there is one.
     reason: str = "reason"
     group: str = "group"

@@ -94,6 +94,7 @@ KEYS_OF_ROUTE = {
         "columns.error",
         "columns.number",
         "columns.reason",
+        "columns.weight",
         "design.transects",
         "design.power",
         "design.incomplete",
@@ -303,6 +304,11 @@ class Specification(parts.FilePart):
             )
         if self.kind != "verification":
             self._check_classifier()
+        if self.columns.weight is not None:
+            expected = "a table of matched images with the model's answers, under images,"
+            require(self.images is not None, "columns.weight", "given", expected)
+            expected = "one or the other, since both weight the images"
+            require(self.target is None, "columns.weight", "given besides target", expected)
         return self
 
     def _check_keys_of_route(self) -> None:

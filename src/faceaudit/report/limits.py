@@ -61,6 +61,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
         reacting_placebos=[
             row for row in parts["placebos"] if facts.differs_from_zero(row, plan["level"])
         ],
+        effective_units=counts.get("effective_units"),
         few_faces=counts["units"] if counts["units"] < FEW_FACES else None,
     )
 

@@ -70,6 +70,8 @@ class Effect(Part):
         verdict, mde, reason: verdict; minimum detectable effect; why there is no estimate.
         n, units, missing, worse, better, base_rate: pairs, faces, pairs that lack an image, pairs
             that err at the high (low) level only, error rate at the low level.
+        effective_units: where faces have weights, their effective number (Kish); base_rate and
+            estimate are then weighted.
         ratio, ratio_low, ratio_high: of selection rates, the high level's over the low one's.
         e_value, e_value_limit, gamma, tipping: how strong something hidden would have to be.
         truth, truth_se: in the known-truth world, the effect by intervention.
@@ -100,6 +102,7 @@ class Effect(Part):
     worse: int
     better: int
     base_rate: Number
+    effective_units: Number = None
     ratio: Number = None
     ratio_low: Number = None
     ratio_high: Number = None
