@@ -258,7 +258,7 @@ def test_differences_of_effects_may_be_larger_than_one():
     ("other", "words"),
     [
         (lambda: audit_of_units(range(3, UNITS)), "12 images are in one of both audits alone"),
-        (lambda: audit_of_units(range(UNITS), shift=1), "has another unit or level in b than in a"),
+        (lambda: audit_of_units(range(UNITS), shift=1), "another unit, level or weight in b than in a"),
         (lambda: pretended_audit(0.0, 2, unit=None), "b is an audit of portraits"),
         (lambda: pretended_audit(0.0, 2, axes={"skin": ["light", "dark"]}, incomplete="pairs",
                                  placebos={"gender": ["female", "male"]}), "axes of a is"),
