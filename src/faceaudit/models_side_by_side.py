@@ -134,7 +134,7 @@ class ModelsSideBySide:
         return code
 
     def plot(self) -> Figure:
-        """The average effects of all models by axis, around the band of the tolerance.
+        """The average effects of all models by axis and outcome, around the band of the tolerance.
 
         Models with another first outcome or tolerance have a panel of their own.
         """
