@@ -294,22 +294,31 @@ def test_a_plan_of_errors_alone_does_not_name_outcomes(frame):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"outcomes": ["fpr"]}, "outcomes is fpr as the first, one of error, selection"),
-        ({"outcomes": ["selection", "fpr"]}, "fpr without error"),
+        ({"outcomes": ["fpr"]}, "outcomes begins with fpr; the first outcome must be error, sel"),
+        (
+            {"outcomes": ["selection", "fpr"]},
+            "has fpr without error; fpr needs labels, so put error",
+        ),
         ({"outcomes": ["error", "error"]}, "every outcome once"),
         ({"outcomes": ["error", "speed"]}, "outcomes.1 is 'speed'"),
         ({"outcomes": []}, "outcomes"),
         ({"outcomes": ["score"], "columns": {"decision": "says"}}, "columns.score"),
-        ({"outcomes": ["error", "flip"], "kind": "portraits"}, "outcomes is flip"),
-        ({"outcomes": ["error", "fpr"], "columns": {"error": "wrong"}}, "errors alone"),
-        ({"classes": ["a", "b", "c"]}, "classes is of 3 names, two names, or columns.decision"),
+        (
+            {"outcomes": ["error", "flip"], "kind": "portraits"},
+            "has flip, which compares images of one face",
+        ),
+        (
+            {"outcomes": ["error", "fpr"], "columns": {"error": "wrong"}},
+            "has fpr, which columns.error does not tell",
+        ),
+        ({"classes": ["a", "b", "c"]}, "classes has 3 names; with more than two, columns.decision"),
         (
             {
                 "classes": ["a", "b", "c"],
                 "columns": {"decision": "says"},
                 "outcomes": ["error", "fpr"],
             },
-            "outcomes is fpr, another one, of many classes",
+            "outcomes has fpr, which is about two classes; there are 3",
         ),
     ],
 )
@@ -442,8 +451,11 @@ def test_a_number_without_an_interval_says_why(years, reason):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, less than"),
-        ({"outcome": "years", "outcomes": ["number", "flip"]}, "outcomes is several, number alone"),
+        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, a number below 1"),
+        (
+            {"outcome": "years", "outcomes": ["number", "flip"]},
+            "has number beside others; number stands alone",
+        ),
         ({"outcome": "years", "pred": "says"}, "pred and outcome are given, one of them"),
         (
             {"outcomes": ["number"], "score": "years"},
