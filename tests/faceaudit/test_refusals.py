@@ -44,7 +44,7 @@ model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8, 9]}} | m
 model: {kind: onnx, path: x, input: {size: 8, keep_aspect: true}} | model.input.pad is missing, the
 model: {kind: onnx, path: x, input: {size: 8, crop: [1, 0, 0, 1]}} | model.input.crop is [1, 0, 0, 1
 model: {kind: onnx, path: x, input: {size: 8, grey: 1}} | model.input.grey is 1, true or false was
-model: {kind: onnx, path: x, input: {size: 8}, distance: euclidean} | model.distance is given, but on
+model: {kind: onnx, path: x, input: {size: 8}, distance: euclidean} | model.distance is given, but o
 model: {kind: onnx, path: x, input: {size: 8}, distance: l1} | model.distance is 'l1', 'euclidean' w
 model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1 was expected
 model: {kind: table, fmr: 0.01} | model.fmr is given, but the answers of a classifier have a thres
