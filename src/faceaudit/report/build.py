@@ -32,7 +32,7 @@ from faceaudit.report.schema import (
 )
 from faceaudit.utils.formatting import tolerated
 
-PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
+PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "torch", "onnxruntime")
 """Packages whose versions stand in the report, where they are installed."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
