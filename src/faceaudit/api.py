@@ -57,6 +57,7 @@ ARGUMENTS_OF_TABLE = (
         "columns.decision": "pred",
         "columns.number": "outcome",
         "columns.answers": "label",
+        "columns.weight": "weights",
         "design.transects": "n",
         "model.threshold": "threshold",
         "model.fmr": "fmr",
@@ -148,6 +149,7 @@ class TableSettings(ImageSettings, total=False):
     outcome: str | None
     reason: str | None
     identity: str | None
+    weights: str | None
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,7 @@ def table(
     outcomes: Sequence[str] | None = None,
     image: str | None = None,
     identity: str | None = None,
+    weights: str | None = None,
     threshold: float = 0.5,
     classes: Sequence[Any] = (0, 1),
     placebos: Axes = (),
@@ -262,6 +265,9 @@ def table(
             the numbers of the rows, from 0 on.
         identity: of portraits, column of the people; None: each portrait is of another one. Where
             some have several portraits, intervals are too short without it.
+        weights: of matched images, column of how many people each face stands for, such as the
+            weights of a survey; the same in all rows of a unit. Averages are then weighted, and
+            intervals are those of weighted faces.
         threshold: score above which the model says the second class.
         classes: the two answers, as they are in the columns of labels and answers.
         placebos: axes, given likewise, that no model should react to.
@@ -317,6 +323,7 @@ def table(
         outcomes=outcomes,
         image=image,
         identity=identity,
+        weights=weights,
         tolerance=tolerance,
         threshold=threshold,
         classes=classes,
@@ -584,7 +591,11 @@ def _require_lists(settings: TableSettings) -> None:
 def _require_keywords_of_design(settings: TableSettings) -> None:
     """Raise InputError where a keyword is of the other kind of images."""
     of_portraits = settings.get("unit") is None
-    others = ("placebos", "annotated") if of_portraits else ("covariates", "ignore", "identity")
+    others = (
+        ("placebos", "annotated", "weights")
+        if of_portraits
+        else ("covariates", "ignore", "identity")
+    )
     kind = "portraits" if of_portraits else "matched images"
     for name in others:
         if settings.get(name):
@@ -635,6 +646,7 @@ def _columns(settings: TableSettings) -> dict[str, str | list[str]]:
         "error": settings.get("error"),
         "number": settings.get("outcome"),
         "reason": settings.get("reason"),
+        "weight": settings.get("weights"),
     }
     return {key: column for key, column in named.items() if column is not None}
 

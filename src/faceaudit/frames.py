@@ -406,6 +406,27 @@ def read_errors(rows: Rows, column: str) -> pd.Series:
     return rows.coded(column, ERROR_NAMES, EXPECTED_ERROR_CELL)
 
 
+def read_weights(rows: Rows, column: str, units: pd.Series) -> pd.Series:
+    """Survey weights of matched faces; each image has that of its face.
+
+    Args:
+        rows: of the table.
+        column: of the weights.
+        units: (n,) the face of each row.
+
+    Raises:
+        InputError: a weight that is no number above 0, or images of one unit with different ones.
+    """
+    weight = rows.numbers(column)
+    usable = np.isfinite(weight) & (weight > 0)
+    rows.refuse(~usable, column, "a weight above 0")
+    differs = weight != weight.groupby(units).transform("first")
+    if differs.any():
+        unit = units[differs.idxmax()]
+        rows.refuse(differs, column, f"the same weight as in the other rows of unit {unit!r}")
+    return weight
+
+
 def read_reasons(rows: Rows, column: str, has_answer: pd.Series) -> pd.Series:
     """Why images have no answer, "" where they have one.
 

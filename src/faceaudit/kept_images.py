@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from faceaudit.designs.matched import MatchedImages
+from faceaudit.effects.survey_weights import WEIGHT
 from faceaudit.families import Plan
 from faceaudit.outcomes import ERROR, NUMBER, REASONS, outcomes_of, with_outcomes
 from faceaudit.report.schema import Report, read_report
@@ -77,7 +78,8 @@ def read_images(table: Path, report: Report) -> MatchedImages:
         raise missing_in_table(str(table), missing, ", ".join(rows))
     frame = rows[["image_id", "unit", *reasons]].copy()
     # Python reads a number as it was written, to the last digit.
-    for name in answered:
+    numbers = [*answered, WEIGHT] if WEIGHT in rows else answered
+    for name in numbers:
         frame[name] = rows[name].replace("", "nan").astype(float)
     for name in placebos:
         frame[name] = rows[name].astype(int)

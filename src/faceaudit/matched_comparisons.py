@@ -16,6 +16,7 @@ from faceaudit.comparisons import Axes, Contrast, all_contrasts, cell_name, held
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
+from faceaudit.effects.survey_weights import WEIGHT, effective_number, without_equal_weights
 from faceaudit.families import Plan, kind_of_contrasts, pairs_of_contrasts
 from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import (
@@ -31,9 +32,12 @@ from faceaudit.verdicts import judge
 
 
 def with_numbered_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """Images whose units are numbers, in the order of the names; comparisons group by the unit."""
+    """Images whose units are numbers, in the order of the names; comparisons group by the unit.
+
+    Weights stay only where they differ.
+    """
     units, _ = pd.factorize(frame["unit"], sort=True)
-    return frame.assign(unit=units)
+    return without_equal_weights(frame.assign(unit=units))
 
 
 def judged_families(
@@ -117,8 +121,8 @@ def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         plan: of the audit.
 
     Returns:
-        A row per face and combination of levels of axes and placebos: unit, `<axis>_level` and
-        missing (1 where there is no image, no label or no answer, else 0).
+        A row per face and combination of levels of axes and placebos: unit, `<axis>_level`, missing
+        (1 where there is no image, no label or no answer, else 0), and the weight if there is one.
 
     Example:
         >>> frame = pd.DataFrame({"unit": ["a", "a", "b"], "skin_level": [0, 1, 0]})
@@ -131,7 +135,11 @@ def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     names = ["unit", *(f"{axis}_level" for axis in axes)]
     places = pd.MultiIndex.from_product([frame["unit"].unique(), *levels], names=names)
     outcome = frame.set_index(names)[first_outcome(plan)].reindex(places)
-    return outcome.isna().astype(float).rename(MISSING).reset_index()
+    missing = outcome.isna().astype(float).rename(MISSING).reset_index()
+    if WEIGHT in frame:
+        weight_of_unit = frame.groupby("unit")[WEIGHT].first()
+        missing[WEIGHT] = missing["unit"].map(weight_of_unit)
+    return missing
 
 
 def average_effects(
@@ -227,13 +235,16 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
         complete faces.
     """
-    from statsmodels.stats.weightstats import DescrStatsW  # half a second to import
-
     names = {**plan["axes"], **plan["placebos"]}
     axes = list(names)
     levels = [len(names[axis]) for axis in axes]
     outcome = first_outcome(plan)
     grid = outcome_grid(frame, outcome, axes, "unit", levels, is_rate=outcome != NUMBER)
+    weights = None
+    if WEIGHT in frame:
+        known = frame.assign(**{WEIGHT: frame[WEIGHT].where(frame[outcome].notna())})
+        weights_of_images = outcome_grid(known, WEIGHT, axes, "unit", levels, is_rate=False)
+        weights = weights_of_images.reshape(len(grid), -1)[:, 0]
     rows = []
     contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
     for first, second in pairs_of_contrasts(contrasts):
@@ -241,13 +252,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         difference = _difference_of_levels(effect, second, axes)
         # Of each face, the mean over all other axes.
         differences = difference.mean(axis=tuple(range(1, grid.ndim)))
-        estimate = low = high = p = np.nan
-        if len(differences) > 1:
-            estimate = differences.mean()
-            if differences.std() > 0:
-                statistics = DescrStatsW(differences)
-                low, high = statistics.tconfint_mean(plan["level"])
-                p = statistics.ttest_mean(0)[1]
+        mean = _mean_of_faces(differences, weights)
         rows.append(
             {
                 "axis": first.axis,
@@ -257,13 +262,28 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
                 "other_contrast": second.name,
                 "names": [*first.key, *second.key],
                 "transects": len(differences),
-                "estimate": estimate,
-                "low": low,
-                "high": high,
-                "p": p,
+                **mean,
             }
         )
     return pd.DataFrame(rows).assign(p_holm=lambda table: effects.holm(table["p"]))
+
+
+def _mean_of_faces(differences: np.ndarray, weights: np.ndarray | None) -> dict[str, float]:
+    """The mean of one number of each face: estimate, low, high (95 %) and p of the t-test.
+
+    Args:
+        differences: (faces,).
+        weights: (faces,) above 0; None: all are alike.
+    """
+    faces = len(differences)
+    if faces < 2:
+        return dict.fromkeys(["estimate", "low", "high", "p"], np.nan)
+    # As a difference from zeros at the same faces.
+    number = np.concatenate([np.zeros(faces), differences])
+    face = np.tile(np.arange(faces), 2)
+    weight = None if weights is None else np.tile(weights, 2)
+    mean = mean_difference(number, np.repeat([False, True], faces), face, weight)
+    return {name: mean[name] for name in ("estimate", "low", "high", "p")}
 
 
 def _difference_of_levels(grid: np.ndarray, contrast: Contrast, axes: Sequence[str]) -> np.ndarray:
@@ -302,13 +322,16 @@ def matched_row(
         Column → value: axis, outcome, contrast, cell, held, names (as the plan has them), those of
         `faceaudit.effects.matched_effects`, exact (one pair a face, of outcomes 0 and 1), base_rate
         (at the low level, in complete pairs), faces_worse and faces_better (those with more at the
-        high or at the low level).
+        high or at the low level); where faces have weights, effective_units, and no test is exact.
     """
     level_columns = [column for column in frame if column.endswith("_level")]
     compared = f"{contrast.axis}_level"
     held_columns = [f"{name}_level" for name in held]
     in_cell = (frame[held_columns] == list(held.values())).all(axis=1)
-    images = at_levels_of(frame.loc[in_cell, ["unit", outcome, *level_columns]], contrast)
+    weight = WEIGHT if WEIGHT in frame else None
+    weight_column = [WEIGHT] if weight else []
+    columns = ["unit", outcome, *weight_column, *level_columns]
+    images = at_levels_of(frame.loc[in_cell, columns], contrast)
     others = [column for column in level_columns if column != compared]
     if outcome == FLIP:
         images = _with_flips(images, compared, others)
@@ -318,10 +341,13 @@ def matched_row(
         effect = _effect_on_number(images, pairs, others, tolerance)
         exact = False
     else:
-        table = effects.matched_effects(images, outcome, compared, [], "unit", tolerance)
+        table = effects.matched_effects(images, outcome, compared, [], "unit", tolerance, weight)
         effect = table.iloc[0].to_dict()
         one_pair_a_face = effect["n"] == effect["transects"]
-        exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
+        exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all() and not weight
+    if pairs.weight is not None:
+        first_of_face = np.unique(pairs.face, return_index=True)[1]
+        effect["effective_units"] = effective_number(pairs.weight[first_of_face])
     change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
     cell = cell_name(plan["axes"], held)
     return {
@@ -333,7 +359,7 @@ def matched_row(
         "names": [*contrast.key, cell],
         **effect,
         "exact": bool(exact),
-        "base_rate": float(pairs.at_low.mean()) if len(pairs.at_low) else np.nan,
+        "base_rate": pairs.rate_at_low,
         **(_ratio_of_rates(pairs) if outcome == SELECTION else {}),
         "faces_worse": (change > 0).sum(),
         "faces_better": (change < 0).sum(),
@@ -372,7 +398,7 @@ def _effect_on_number(
     """
     is_high = np.repeat([False, True], len(pairs.face))
     number = np.concatenate([pairs.at_low, pairs.at_high])
-    effect = mean_difference(number, is_high, np.tile(pairs.face, 2))
+    effect = mean_difference(number, is_high, np.tile(pairs.face, 2), pairs.weight_of_images)
     places = int(np.prod([images[column].nunique() for column in others]))
     low, high, low90, high90 = (effect[name] for name in LIMITS)
     return {
@@ -390,7 +416,7 @@ def _ratio_of_rates(pairs: CompletePairs) -> dict[str, float]:
     """The rate at the high level over that at the low one: ratio, ratio_low and ratio_high."""
     is_high = np.repeat([False, True], len(pairs.face))
     outcome = np.concatenate([pairs.at_low, pairs.at_high])
-    ratio = impact_ratio(outcome, is_high, np.tile(pairs.face, 2))
+    ratio = impact_ratio(outcome, is_high, np.tile(pairs.face, 2), weight=pairs.weight_of_images)
     return {"ratio": ratio.ratio, "ratio_low": ratio.low, "ratio_high": ratio.high}
 
 
@@ -401,11 +427,25 @@ class CompletePairs(NamedTuple):
         face: (pairs,) number of the face.
         at_low: (pairs,) outcome at the low level.
         at_high: (pairs,) outcome at the high level.
+        weight: (pairs,) of the face; None: all are alike.
     """
 
     face: np.ndarray
     at_low: np.ndarray
     at_high: np.ndarray
+    weight: np.ndarray | None = None
+
+    @property
+    def rate_at_low(self) -> float:
+        """The mean outcome at the low level; NaN without a pair."""
+        if not len(self.at_low):
+            return np.nan
+        return float(np.average(self.at_low, weights=self.weight))
+
+    @property
+    def weight_of_images(self) -> np.ndarray | None:
+        """The weights (2 · pairs,) of the images at the low level, and then of the others."""
+        return None if self.weight is None else np.tile(self.weight, 2)
 
 
 def _complete_pairs(
@@ -414,7 +454,7 @@ def _complete_pairs(
     """Pairs with both outcomes.
 
     Args:
-        images: columns unit, the outcome, and levels from 0 on.
+        images: columns unit, the outcome, levels from 0 on, and a weight if faces have one.
         outcome: column of the outcome, NaN where it is unknown.
         compared: column of the levels that are compared.
         others: columns of the levels at which the images of a pair agree.
@@ -432,7 +472,8 @@ def _complete_pairs(
         place[low], place[high], assume_unique=True, return_indices=True
     )
     low = low[of_low]
-    return CompletePairs(face[low], value[low], value[high[of_high]])
+    weight = known[WEIGHT].to_numpy(float)[low] if WEIGHT in known else None
+    return CompletePairs(face[low], value[low], value[high[of_high]], weight)
 
 
 def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
@@ -440,10 +481,11 @@ def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
 
     Γ asks for independent pairs. Those of one face are not, so each face counts once, as a pair of
     its images at the one level and at the other; of these the one or the other errs more often.
-    With one pair per face, that is the pair.
+    With one pair per face, that is the pair. Of faces with weights it is not known.
 
     Args:
-        table: columns estimate, low, high, base_rate, faces_worse and faces_better.
+        table: columns estimate, low, high, base_rate, faces_worse and faces_better; and
+            effective_units where faces have weights.
 
     Returns:
         The table with e_value and e_value_limit, gamma (Rosenbaum's Γ of the faces) and tipping:
@@ -457,6 +499,8 @@ def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
     oriented[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
     base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
     e_values = effects.e_values(oriented, base)[["e_value", "e_value_limit"]]
-    gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
+    gamma = np.nan
+    if "effective_units" not in table:
+        gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
     nearest_to_zero = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
     return table.join(e_values).assign(gamma=gamma, tipping=nearest_to_zero)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from faceaudit import families
 from faceaudit.comparisons import Contrast, contrasts_of, held_levels
+from faceaudit.effects.survey_weights import WEIGHT, without_equal_weights
 from faceaudit.effects.verdicts import EXCEEDS, WITHIN
 from faceaudit.families import Plan
 from faceaudit.matched_comparisons import interactions, matched_row
@@ -137,16 +138,18 @@ def images_of_both(old: AuditResult, new: AuditResult) -> tuple[pd.DataFrame, Pl
         old, new: audits of the same images, which count the same outcome.
 
     Returns:
-        A row per image and audit, with unit, the first outcome and the levels; and a plan for it.
+        A row per image and audit, with unit, the first outcome, the levels and the weight, if faces
+        have different ones; and a plan for it.
     """
     plan = old.report.plan.content
     levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
-    frames = [
-        audit.frame.astype({"unit": str})[["image_id", "unit", first_outcome(plan), *levels]]
-        for audit in (old, new)
-    ]
+    columns = ["image_id", "unit", first_outcome(plan), *levels]
+    if WEIGHT in old.frame and WEIGHT in new.frame:
+        columns.append(WEIGHT)
+    frames = [audit.frame.astype({"unit": str})[columns] for audit in (old, new)]
     both = pd.concat(frames, keys=(0, 1), names=[f"{VERSION}_level"])
     both = both.reset_index(f"{VERSION}_level").reset_index(drop=True)
+    both = without_equal_weights(both)
     return both, {**plan, "axes": {**plan["axes"], VERSION: ["old", "new"]}}
 
 

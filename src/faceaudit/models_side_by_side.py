@@ -20,6 +20,7 @@ import pandas as pd
 
 from faceaudit import effects, families, words
 from faceaudit.designs.matched import FAMILY_OF_PART
+from faceaudit.effects.survey_weights import weighted_mean
 from faceaudit.families import Plan
 from faceaudit.kept_images import plan_of_analysis, read_audit
 from faceaudit.matched_comparisons import judged_families, with_missing_images, with_numbered_units
@@ -133,7 +134,7 @@ class ModelsSideBySide:
         return code
 
     def plot(self) -> Figure:
-        """The average effects of all models by axis, around the band of the tolerance.
+        """The average effects of all models by axis and outcome, around the band of the tolerance.
 
         Models with another first outcome or tolerance have a panel of their own.
         """
@@ -514,7 +515,7 @@ def _models(
                 outcome=outcome,
                 tolerance=report.tolerance,
                 threshold=report.threshold if _has_scores(audit) else None,
-                mean=None if outcome == FLIP else float(audit.frame[outcome].mean()),
+                mean=None if outcome == FLIP else weighted_mean(audit.frame[outcome], audit.frame),
                 verdict=facts.overall_verdict(rows),
                 verdict_alone=report.verdict,
             )

@@ -74,6 +74,31 @@ def further_outcomes(plan: Mapping[str, Any]) -> list[str]:
     return outcomes_of(plan)[1:]
 
 
+def has_own_missing(frame: pd.DataFrame, missing: pd.Series, plan: Mapping[str, Any]) -> bool:
+    """Whether what is missing has comparisons of its own.
+
+    It has none where nothing is missing. Nor has it any where all of it is missing for one reason
+    that the audit judges by its name: the comparisons would be the same, and be judged twice.
+
+    Args:
+        frame: images or portraits, with a column of 0 and 1 for each outcome that is a reason.
+        missing: of every image or portrait that should be there, 1 where its outcome is unknown.
+        plan: of the audit.
+
+    Example:
+        >>> frame = pd.DataFrame({"no_face": [1.0, 0.0, 0.0]})
+        >>> plan = {"outcomes": ["error", "no_face"]}
+        >>> [has_own_missing(frame, pd.Series(missing), plan)
+        ...  for missing in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0])]
+        [False, False, True]
+    """
+    for name in REASONS:
+        # An image that has such a reason has no answer, and is missing.
+        if name in further_outcomes(plan) and frame[name].sum() == missing.sum():
+            return False
+    return bool(missing.any())
+
+
 def tolerance_of(outcome: str, first_outcome: str, tolerance: float) -> float:
     """Largest effect on an outcome that does not matter.
 

@@ -104,6 +104,7 @@ class PlanSettings(ImageSettings, total=False):
     outcome: str | None
     reason: str | None
     identity: str | None
+    weights: str | None
     model: Model | Block
     input: Block
     output: Block | None

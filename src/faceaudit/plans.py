@@ -32,6 +32,7 @@ from faceaudit.comparisons import (
     combinations_of_levels,
     held_levels,
 )
+from faceaudit.effects.survey_weights import WEIGHT
 from faceaudit.families import (
     AVERAGES,
     CELLS,
@@ -315,6 +316,7 @@ def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -
         lines = pairs["group"].str.cat(pairs[["first", "second", "same"]], sep="\t")
         return {"table": table.name, "columns": {"pairs": _hash_of_texts(sorted(lines.tolist()))}}
     names = {"image": "image_id", "unit": "unit", "identity": "identity", "label": "label"}
+    names["weight"] = WEIGHT
     for axis in [*specification.axes, *specification.placebos]:
         names[axis] = axis if specification.kind == "portraits" else f"{axis}_level"
     for column in [*specification.covariates, *specification.annotated]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from faceaudit import families
+from faceaudit.effects.survey_weights import WEIGHT
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
@@ -100,7 +101,11 @@ class AuditResult:
 
     @property
     def missing(self) -> pd.DataFrame:
-        """A row per comparison of how often images, labels, answers or embeddings are missing."""
+        """A row per comparison of how often images, labels, answers or embeddings are missing.
+
+        Where all are missing for one reason that is judged under its name, such as "no_face", the
+        rows are those of `outcomes`, and there are none here.
+        """
         report = self.report
         if report.kind == "verification":
             return table_of(report.failures_to_enrol, Disparity)
@@ -193,9 +198,9 @@ def table_of_images(frame: pd.DataFrame, specification: Specification) -> pd.Dat
 
     Returns:
         image_id, unit, error where it is counted, the levels of the axes by their names; no_answer,
-        and label, score, number and reason where they are known; and `<placebo>_level`.
+        and label, score, number, reason and weight where they are known; and `<placebo>_level`.
     """
-    known = [name for name in ("no_answer", "label", "score", NUMBER) if name in frame]
+    known = [name for name in ("no_answer", "label", "score", NUMBER, WEIGHT) if name in frame]
     if specification.reads_reasons:
         known.append("reason")
     placebos = [f"{placebo}_level" for placebo in specification.placebos]

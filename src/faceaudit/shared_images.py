@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 
+from faceaudit.effects.survey_weights import WEIGHT
 from faceaudit.frames import listed_on_one_line
 from faceaudit.results import AuditResult
 from faceaudit.utils.errors import InputError
@@ -82,7 +83,8 @@ def require_same_images(audits: Mapping[str, AuditResult]) -> None:
         InputError: images that one of two audits has alone, or at another place.
     """
     for (first, audit), (second, other) in pairwise(audits.items()):
-        _require_same_places({first: _places(audit), second: _places(other)}, "unit or level")
+        places = {first: _places(audit), second: _places(other)}
+        _require_same_places(places, "unit, level or weight")
 
 
 def require_same_labels(audits: Mapping[str, AuditResult]) -> None:
@@ -103,11 +105,13 @@ def have_same_labels(first: AuditResult, second: AuditResult) -> bool:
 
 
 def _places(audit: AuditResult) -> pd.DataFrame:
-    """Unit and levels of every image, by its name."""
+    """Unit, levels and weight of every image, by its name."""
     content = audit.report.plan.content
     levels = [f"{axis}_level" for axis in [*content["axes"], *content["placebos"]]]
     frame = audit.frame.astype({"unit": str, **dict.fromkeys(levels, int)})
-    return frame.set_index("image_id")[["unit", *levels]]
+    if WEIGHT not in frame:
+        frame = frame.assign(**{WEIGHT: 1.0})
+    return frame.set_index("image_id")[["unit", *levels, WEIGHT]]
 
 
 def _labels(audit: AuditResult) -> pd.DataFrame:

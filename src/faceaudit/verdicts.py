@@ -80,8 +80,12 @@ def with_family_intervals(table: pd.DataFrame, level: float, largest: ArrayLike)
 
 
 def _degrees_of_freedom(table: pd.DataFrame) -> np.ndarray:
-    """Those (n,) of the Student quantiles of matched effects; exact ones have the normal's."""
-    return np.where(table["exact"], np.inf, (table["transects"] - 1).clip(lower=1))
+    """Those (n,) of the Student quantiles of matched effects; exact ones have the normal's.
+
+    Where faces have weights, their effective number counts.
+    """
+    units = table.get("effective_units", table["transects"])
+    return np.where(table["exact"], np.inf, (units - 1).clip(lower=1))
 
 
 def _bonferroni_quantile(
@@ -172,8 +176,9 @@ def settle_together(
         tables: name → table; those of `faceaudit.families.JUDGED_FAMILIES` are judged together, and
             have the columns that `settled` takes.
         level: of all of them.
-        missing: whether any image, label, answer or embedding is missing. If none is, no test of
-            the families about missing ones can reject, and these take no share of the level.
+        missing: whether the families about missing images, answers or embeddings are judged. If
+            none is missing, no test of them can reject; if all are missing for a reason that is
+            judged by its name, they would be judged twice. Then they take no share of the level.
 
     Returns:
         The tables, those of the families with new verdicts and the column together: of how many
@@ -194,6 +199,11 @@ def settle_together(
     }
     (settled_families,) = settle_audits_together([judged], level)
     return {**tables, **settled_families}
+
+
+def was_judged(table: pd.DataFrame) -> bool:
+    """Whether a family was judged together with others, by `settle_together`."""
+    return "together" in table
 
 
 def settle_audits_together(

@@ -250,7 +250,7 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"score": None}, "pred, score, error or outcome: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
-        ({"tolerance": 5}, "tolerance is 5, less than 1 was expected"),
+        ({"tolerance": 5}, "tolerance is 5, a number below 1 was expected"),
         ({"axes": {"skin": ["light"]}}, "axes.skin is"),
         ({"name": "My audit"}, "name is 'My audit'"),
         ({"policy": {"face": 3}}, "face is no key here (did you mean faces?)"),

@@ -165,7 +165,7 @@ def test_an_argument_of_pairs(changes, told):
     ("changes", "told"),
     [
         ({"n": "x"}, "n is 'x', a whole number of at least 2 was expected"),
-        ({"power": 2}, "power is 2, less than 1 was expected"),
+        ({"power": 2}, "power is 2, a number below 1 was expected"),
         ({"outcomes": ["score"]}, "the number of faces is missing"),
     ],
 )

@@ -20,6 +20,7 @@ FORBIDDEN = (
     "requests",
     "sklearn",
     "pyarrow",
+    "statsmodels",
     "helpers",
     "faceworld",
 )
@@ -57,7 +58,7 @@ def test_tables_pairs_and_reports_need_no_networks_no_world_and_no_notebook():
     assert done.returncode == 0, done.stderr
 
 
-SLOW = ("scipy.stats", "statsmodels", "matplotlib", "PIL", "narwhals", "yaml", "filelock")
+SLOW = ("scipy.stats", "matplotlib", "PIL", "narwhals", "yaml", "filelock")
 """What takes long to import, and the audit of a table with one axis does without."""
 FIRST_TABLE = """
 import sys

@@ -152,7 +152,7 @@ def test_ordered_categories_of_a_frame_are_its_levels(frame):
         ({"skin": list("ABCDEFGHIJK")}, "axes.skin .* at most 10 levels"),
         ({"skin": ["I"]}, "axes.skin .* a list of two names or more"),
         ({"skin": ["I", "I", "V"]}, "axes.skin .* different names"),
-        ({name: list("ABCDE") for name in "abc"}, "axes is of 125 combinations of levels"),
+        ({name: list("ABCDE") for name in "abc"}, "axes has 125 combinations of levels"),
     ],
 )
 def test_too_many_levels_or_too_few_are_named(axes, words):
@@ -163,5 +163,7 @@ def test_too_many_levels_or_too_few_are_named(axes, words):
 
 
 def test_generators_make_two_levels():
-    with pytest.raises(InputError, match="axes.skin is of 3 levels with generator known-truth"):
+    with pytest.raises(
+        InputError, match="axes.skin has 3 levels; a generator of kind known-truth has two"
+    ):
         Specification(name="mine", question="?", axes={"skin": SKIN}, design={"tolerance": 0.05})

@@ -273,7 +273,10 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
     ("changes", "message"),
     [
         ({"label": None}, "label is missing; with score, the column of the right answers"),
-        ({"label": None, "outcomes": ["fpr"]}, "outcomes is fpr as the first, one of error"),
+        (
+            {"label": None, "outcomes": ["fpr"]},
+            "outcomes begins with fpr; the first outcome must be",
+        ),
         ({"contrasts": "all"}, "contrasts is 'all'"),
         ({"label": "truth"}, "the table: no column 'truth'; it has file"),
         ({"image": "name"}, "the table: no column 'name'; it has file"),

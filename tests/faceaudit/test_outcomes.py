@@ -9,8 +9,10 @@ import statsmodels.api as sm
 from scipy import stats
 
 import faceaudit
+from faceaudit import api
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.file.specification import Specification
+from faceaudit.report.page import page
 from faceaudit.run import run_audit
 from faceaudit.utils.errors import InputError
 
@@ -190,6 +192,72 @@ def test_refusals_by_reason_fail_the_gate():
     assert audit.averages["verdict"].item() == "within" and audit.gate() == 1
 
 
+def holm_by_hand(p_of_families):
+    """Adjusted p-values of families that share the level, by Holm's steps one after the other."""
+    shares = {
+        (family, place): 1 / len(p_of_family)
+        for family, p_of_family in p_of_families.items()
+        for place in range(len(p_of_family))
+    }
+    adjusted = {}
+    reached = 0.0
+    while shares:
+        step = {
+            (family, place): p_of_families[family][place] * sum(shares.values()) / share
+            for (family, place), share in shares.items()
+        }
+        first = min(step, key=step.get)
+        reached = max(reached, min(step[first], 1.0))
+        adjusted[first] = reached
+        del shares[first]
+    return adjusted
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_what_is_missing_for_one_reason_is_judged_under_its_name_alone(monkeypatch, frame, unit):
+    """Its comparisons stood in the report twice, and took a share of the level each time."""
+    tables = {}
+    build_report = api.build_report
+
+    def keep_tables(data, of_audit, *plans):
+        tables.update(of_audit)
+        return build_report(data, of_audit, *plans)
+
+    monkeypatch.setattr(api, "build_report", keep_tables)
+    audit = audit_of(frame, ["error", "no_face", "failed_call"], unit, reason="reason")
+    lost = frame.assign(lost=frame["score"].isna()).groupby("skin")["lost"].mean()
+    row = audit.outcomes.query("outcome == 'no_face' and axis == 'skin'").iloc[0]
+    assert row["estimate"] == pytest.approx(lost["dark"] - lost["light"], abs=1e-12)
+    assert row["verdict"] == "exceeds" and audit.gate() == 1
+    assert audit.missing.empty
+    assert "missing" not in {row.outcome for row in audit.report.judged}
+    assert "they are not judged twice" in " ".join(page(audit.report).split())
+    judged = {name: table for name, table in tables.items() if "together" in table}
+    assert {len(table) for table in judged.values()} == {2, 4}
+    adjusted = holm_by_hand({name: table["p_beyond"].tolist() for name, table in judged.items()})
+    for name, table in judged.items():
+        expected = [adjusted[name, place] for place in range(len(table))]
+        np.testing.assert_allclose(table["p_beyond_holm"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_what_is_missing_for_another_reason_too_is_judged_as_a_whole(frame, unit):
+    """Else a user could name one reason, and delete what is missing for another."""
+    lost = (frame["skin"] == "dark") & frame["score"].notna() & (frame["face"] % 4 == 0)
+    if unit:
+        settings = {"incomplete": "pairs"}
+        table = frame[~lost]
+    else:
+        settings = {}
+        table = frame.assign(truth=frame["truth"].astype(float).mask(lost))
+    audit = audit_of(table, ["error", "no_face"], unit, reason="reason", **settings)
+    missing = (frame["score"].isna() | lost).groupby(frame["skin"]).mean()
+    row = audit.missing.query("axis == 'skin'").iloc[0]
+    assert row["estimate"] == pytest.approx(missing["dark"] - missing["light"], abs=1e-12)
+    assert row["verdict"] == "exceeds"
+    assert "not judged twice" not in " ".join(page(audit.report).split())
+
+
 def test_a_class_among_many_is_right_or_wrong(frame):
     rng = np.random.default_rng(3)
     classes = ["joy", "fear", "anger"]
@@ -226,22 +294,31 @@ def test_a_plan_of_errors_alone_does_not_name_outcomes(frame):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"outcomes": ["fpr"]}, "outcomes is fpr as the first, one of error, selection"),
-        ({"outcomes": ["selection", "fpr"]}, "fpr without error"),
+        ({"outcomes": ["fpr"]}, "outcomes begins with fpr; the first outcome must be error, sel"),
+        (
+            {"outcomes": ["selection", "fpr"]},
+            "has fpr without error; fpr needs labels, so put error",
+        ),
         ({"outcomes": ["error", "error"]}, "every outcome once"),
         ({"outcomes": ["error", "speed"]}, "outcomes.1 is 'speed'"),
         ({"outcomes": []}, "outcomes"),
         ({"outcomes": ["score"], "columns": {"decision": "says"}}, "columns.score"),
-        ({"outcomes": ["error", "flip"], "kind": "portraits"}, "outcomes is flip"),
-        ({"outcomes": ["error", "fpr"], "columns": {"error": "wrong"}}, "errors alone"),
-        ({"classes": ["a", "b", "c"]}, "classes is of 3 names, two names, or columns.decision"),
+        (
+            {"outcomes": ["error", "flip"], "kind": "portraits"},
+            "has flip, which compares images of one face",
+        ),
+        (
+            {"outcomes": ["error", "fpr"], "columns": {"error": "wrong"}},
+            "has fpr, which columns.error does not tell",
+        ),
+        ({"classes": ["a", "b", "c"]}, "classes has 3 names; with more than two, columns.decision"),
         (
             {
                 "classes": ["a", "b", "c"],
                 "columns": {"decision": "says"},
                 "outcomes": ["error", "fpr"],
             },
-            "outcomes is fpr, another one, of many classes",
+            "outcomes has fpr, which is about two classes; there are 3",
         ),
     ],
 )
@@ -374,8 +451,11 @@ def test_a_number_without_an_interval_says_why(years, reason):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, less than"),
-        ({"outcome": "years", "outcomes": ["number", "flip"]}, "outcomes is several, number alone"),
+        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, a number below 1"),
+        (
+            {"outcome": "years", "outcomes": ["number", "flip"]},
+            "has number beside others; number stands alone",
+        ),
         ({"outcome": "years", "pred": "says"}, "pred and outcome are given, one of them"),
         (
             {"outcomes": ["number"], "score": "years"},

@@ -132,10 +132,10 @@ def test_grey_is_the_luma_of_pillow():
         ({"crop": (0.5, 0, 0.4, 1)}, "left, top, right, bottom from 0 to 1"),
         ({"crop": (0, 0, 1, 1.2)}, "left, top, right, bottom from 0 to 1"),
         ({"keep_aspect": True}, "pad is missing, the pixel value around an image"),
-        ({"keep_aspect": False, "pad": 0}, "pad is 0, keep_aspect: true with it"),
-        ({"pad": 0}, "pad is 0, keep_aspect: true with it"),
+        ({"keep_aspect": False, "pad": 0}, "pad is given without keep_aspect: true; give both"),
+        ({"pad": 0}, "pad is given without keep_aspect: true; give both, or neither"),
         ({"keep_aspect": True, "pad": 256}, "less than or equal to 255"),
-        ({"grey": True, "channels": "bgr"}, "channels is bgr, no bgr of grey images"),
+        ({"grey": True, "channels": "bgr"}, "channels is bgr, but a grey image has one channel"),
     ],
 )
 def test_keys_that_do_not_go_together_are_refused(keys, message):

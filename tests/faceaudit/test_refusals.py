@@ -23,7 +23,10 @@ OF_A_RECOGNISER = """{name: a, kind: verification, question: '?', images: faces.
 # What the file says besides, and how the sentence begins.
 FAULTS_OF_A_CLASSIFIER = """
 nmae: 1 | nmae is no key here (did you mean name?); allowed are name, kind
-design: {tolerance: 5} | design.tolerance is 5, less than 1 was expected
+design: {tolerance: 5} | design.tolerance is 5, a number below 1 was expected
+design: {tolerance: 0} | design.tolerance is 0, a number above 0 was expected
+design: {tolerance: 0.05, power: 1} | design.power is 1, a number below 1 was expected
+policy: {unanswered: 1.5} | policy.unanswered is 1.5, 1 or less was expected
 design: {} | design.tolerance is missing
 model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'node', 'table' was
 model: {path: x} | model.kind is missing
@@ -40,17 +43,18 @@ model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8], index: 
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8, 9]}} | model.output.index is
 model: {kind: onnx, path: x, input: {size: 8, keep_aspect: true}} | model.input.pad is missing, the
 model: {kind: onnx, path: x, input: {size: 8, crop: [1, 0, 0, 1]}} | model.input.crop is [1, 0, 0, 1
-model: {kind: onnx, path: x, input: {size: 8, grey: 1}} | model.input.grey is 1, a valid boolean was
-model: {kind: onnx, path: x, input: {size: 8}, distance: euclidean} | model.distance is given, kind:
+model: {kind: onnx, path: x, input: {size: 8, grey: 1}} | model.input.grey is 1, true or false was
+model: {kind: onnx, path: x, input: {size: 8}, distance: euclidean} | model.distance is given, but o
 model: {kind: onnx, path: x, input: {size: 8}, distance: l1} | model.distance is 'l1', 'euclidean' w
-model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1, without fmr, was
-people: {kind: table} | people.kind is table with generator known-truth, one of simulated, label-
+model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1 was expected
+model: {kind: table, fmr: 0.01} | model.fmr is given, but the answers of a classifier have a thres
+people: {kind: table} | people.kind is table; with generator known-truth, it must be simulated, l
 people: {kind: mturk} | people.address is missing, the address that your images will have, https:
 {people: {kind: page}, annotated: [shoes]} | attribute, axes or annotated is 'shoes', one of gender
 people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is table, one of 'onnx
-generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
+generator: {kind: images, table: a.csv} | people.kind is missing; with generator images, it must be
 generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
-calibration: {rounds: 4} | calibration is given with generator known-truth, stylegan2, eg3d, open
+calibration: {rounds: 4} | calibration is given with generator known-truth; it needs stylegan2, eg
 axes: fair | axes is 'fair', attributes with their levels, such as {'skin': ['light', 'dark
 axes: [{skin: [light, dark]}] | axes is [{'skin': ['light', 'dark']}], attributes with their levels
 axes: {skin: fair} | axes.skin is 'fair', a list of two names or more, such as ['light', 'dark'], wa
@@ -64,27 +68,34 @@ design: {tolerance: 0.05, transects: 2.5} | design.transects is 2.5, a whole num
 policy: {faces: 1} | policy.faces is 1, 2 or more was expected
 images: 5 | images is 5, the path of a file was expected
 model: {kind: python, function: a b, version: "1", input: {size: 8}} | model.function is 'a b', a mo
-axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
+axes: [] | axes has 0 attributes with the placebos; it may have 1 to 5
 axes: {skin: [a, b, c, d, e, f, g, h, i, j, k]} | axes.skin is ['a', 'b', 'c', 'd', 'e', 'f', 'g',
 axes: {skin: [0, 1]} | axes.skin.0 is 0, a text was expected; put quotes around it, since YAML takes
-placebos: [gender] | placebos is also an axis, other attributes was expected
+placebos: [gender] | placebos has gender, which is an axis too; keep it in one of them
 target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the axes was expected
 {images: a.csv, columns: {score: p, decision: d}} | columns.decision is given besides columns.sco
-reference: a | reference is given, a classification takes name, kind
+reference: a | reference is no key of a classification, which takes name, kind
 {images: a.csv, people: {kind: simulated}} | images is given besides generator, people or calibr
-{images: a.csv, model: {kind: onnx, path: x, input: {size: 8}}} | model.kind is onnx, table, with
+{images: a.csv, model: {kind: onnx, path: x, input: {size: 8}}} | model.kind is onnx, but images n
+{images: a.csv, columns: {decision: d}, outcomes: [error, score]} | outcomes has score, but columns
+{images: a.csv, columns: {number: years}} | columns.number is given, but other outcomes are counted
+{images: a.csv, outcomes: [selection], target: {name: u, table: u.csv}} | target is given with the f
+outcomes: [selection] | outcomes begins with selection, but people are asked what is right; put err
+columns: {weight: w} | columns.weight is given, but weights go with a table of answers alone, under
+{images: a.csv, columns: {weight: w}, target: {name: u, table: u.csv}} | columns.weight is given bes
 """
 # Of a generator of one's own, whose directions are brought to their targets.
 FAULTS_OF_A_CALIBRATION = """
 calibration: {crop: [0.3, 0.3, 0.2, 0.8]} | calibration.crop is [0.3, 0.3, 0.2, 0.8], left, top
 calibration: {readers: [{kind: onnx, paht: x}]} | calibration.readers.0.paht is no key here (did you
-people: {kind: page, raters: 1} | people is page with calibration, two or more who answer about each
+people: {kind: page, raters: 1} | people is page with one answer about each image; a calibration ne
 """
 FAULTS_OF_A_RECOGNISER = """
-axes: [gender] | axes is given, a verification of images takes name, kind
+axes: [gender] | axes is no key of a verification of images, which takes name, kin
 reference: null | reference is missing, the name of a group was expected
 model: {kind: table, threshold: 0.5} | model.kind is table, a model that can be asked, with images,
-model: {kind: onnx, path: r, input: {size: 8}} | model is without one threshold, either model.thres
+model: {kind: onnx, path: r, input: {size: 8}} | model has neither threshold nor fmr; it needs one
+{people: {kind: page, raters: 4}} | people.raters is 4; HCIC drops four answers, so that 5 or more
 model: {kind: onnx, path: r, input: {size: 8}, threshold: 0, output: {classes: [0, 1]}} | model.out
 model: {kind: onnx, path: r, input: {size: 8}, threshold: 2} | model.threshold is 2, a cosine
 """
@@ -215,7 +226,12 @@ def in_a_file(folder, **changes):
 @pytest.mark.parametrize(
     ("refused", "field", "found", "expected"),
     [
-        (lambda at: in_a_file(at, design={"tolerance": 5}), "design.tolerance", "5", "less than 1"),
+        (
+            lambda at: in_a_file(at, design={"tolerance": 5}),
+            "design.tolerance",
+            "5",
+            "a number below 1",
+        ),
         (
             lambda at: in_a_file(at, model={"kind": "onx"}),
             "model.kind",

@@ -258,7 +258,7 @@ def test_differences_of_effects_may_be_larger_than_one():
     ("other", "words"),
     [
         (lambda: audit_of_units(range(3, UNITS)), "12 images are in one of both audits alone"),
-        (lambda: audit_of_units(range(UNITS), shift=1), "has another unit or level in b than in a"),
+        (lambda: audit_of_units(range(UNITS), shift=1), "another unit, level or weight in b"),
         (lambda: pretended_audit(0.0, 2, unit=None), "b is an audit of portraits"),
         (lambda: pretended_audit(0.0, 2, axes={"skin": ["light", "dark"]}, incomplete="pairs",
                                  placebos={"gender": ["female", "male"]}), "axes of a is"),
@@ -457,13 +457,51 @@ def test_a_console_and_a_notebook_show_the_answers(found, audits):
 
 def test_a_forest_has_a_panel_for_each_unit(found):
     rates, years = found.plot().axes
-    assert rates.get_xlabel() == "change of the error rate (points)"
+    assert rates.get_xlabel() == "change (points)"
     assert years.get_xlabel() == "change of the mean"
     texts = [text.get_text() for text in rates.texts]
     assert texts == [
-        "Skin: dark instead of light", "first", "second", "third",
-        "Perceived gender: male instead of female", "first", "second", "third",
+        "Skin: dark instead of light (error rate)", "first", "second", "third",
+        "Perceived gender: male instead of female (error rate)", "first", "second", "third",
+        "Skin: dark instead of light (selection rate)", "third",
+        "Perceived gender: male instead of female (selection rate)", "third",
+        "Skin: dark instead of light (mean score)", "third",
+        "Perceived gender: male instead of female (mean score)", "third",
     ]  # fmt: skip
+
+
+def audit_of_levels(model):
+    """An audit of one axis of three levels, by errors and by selections."""
+    random = np.random.default_rng(model)
+    faces = pd.DataFrame({"unit": range(UNITS), "truth": random.integers(0, 2, UNITS)})
+    table = faces.merge(pd.DataFrame({"skin": ["I", "III", "V"]}), how="cross")
+    table["image_id"] = table["unit"].astype(str) + table["skin"]
+    wrong = random.random(len(table)) < 0.05 + 0.2 * (table["skin"] == "V")
+    table["says"] = (table["truth"] != wrong).astype(int)
+    settings = {**SETTINGS, "axes": {"skin": ["I", "III", "V"]}}
+    return faceaudit.table(
+        table, label="truth", pred="says", outcomes=["error", "selection"], **settings
+    )
+
+
+def test_a_forest_has_every_contrast_and_every_outcome(tmp_path):
+    """Further outcomes stood in a table alone, though they decide like the first one."""
+    audits = {"first": audit_of_levels(1), "second": audit_of_levels(1)}
+    found = faceaudit.side_by_side(audits)
+    (panel,) = found.plot().axes
+    assert panel.get_xlabel() == "change (points)"
+    headings = [
+        f"Skin: {contrast} ({outcome})"
+        for outcome in ("error rate", "selection rate")
+        for contrast in ("III instead of I", "V instead of I")
+    ]
+    expected = [text for heading in headings for text in (heading, *audits)]
+    assert [text.get_text() for text in panel.texts] == expected
+    drawn = [line.get_xdata()[0] for line in panel.lines if line.get_marker() in "soD"]
+    shown = pd.concat([found.averages, found.outcomes])
+    assert sorted(drawn) == pytest.approx(sorted(100 * shown["estimate"]))
+    page = found.save(tmp_path).read_text(encoding="utf-8")
+    assert "by axis and model, on the first outcome and then on the others." in page
 
 
 def test_names_are_escaped_and_folders_are_apart(audits, tmp_path):

@@ -23,6 +23,13 @@ from faceaudit.comparisons import (
     cell_name,
     combinations_of_levels,
 )
+from faceaudit.effects.survey_weights import (
+    WEIGHT,
+    effective_number,
+    weighted_mean,
+    weights_of_units,
+    without_equal_weights,
+)
 from faceaudit.families import Plan, kind_of_contrasts
 from faceaudit.file.parts import KnownTruth, TargetPopulation
 from faceaudit.file.specification import Specification
@@ -35,6 +42,7 @@ from faceaudit.frames import (
     read_numbers,
     read_reasons,
     read_scores,
+    read_weights,
     with_level_names,
 )
 from faceaudit.matched_comparisons import (
@@ -59,13 +67,14 @@ from faceaudit.outcomes import (
     REASONS,
     errors_at,
     first_outcome,
+    has_own_missing,
     with_outcomes,
 )
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
-from faceaudit.verdicts import beyond_elsewhere, settle_together
+from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged
 
 if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
@@ -97,7 +106,8 @@ class MatchedImages:
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
             placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), the other outcomes of the audit, and the annotated columns; of a generator's
+            answer), the other outcomes of the audit, the annotated columns, and the weight of the
+            face where it has one (`faceaudit.effects.survey_weights.WEIGHT`); of a generator's
             images mean answers about all that was asked of them; unless the table
             has errors alone, score (NaN where the model gave no answer; of decisions the place of
             the class), and where errors are counted label (the place of the class, NaN where raters
@@ -172,7 +182,11 @@ class MatchedImages:
         more_columns = [*label_columns, answer_column, *annotated]
         if specification.reads_reasons:
             more_columns.append(columns.reason)
+        if columns.weight is not None:
+            more_columns.append(columns.weight)
         images = read_matched_images(rows, columns.image, specification, more_columns)
+        if columns.weight is not None:
+            images[WEIGHT] = read_weights(rows, columns.weight, images["unit"])
         if specification.reads_reasons:
             has_answer = rows.frame[answer_column].notna()
             images["reason"] = read_reasons(rows, columns.reason, has_answer)
@@ -269,7 +283,8 @@ class MatchedImages:
         if len(plan["axes"]) > 1:
             tables[families.INTERACTIONS] = interactions(frame, plan)
             say(f"compared: {families.INTERACTIONS}")
-        tables = settle_together(tables, plan["level"], places[MISSING].any())
+        is_judged = has_own_missing(frame, places[MISSING], plan)
+        tables = settle_together(tables, plan["level"], is_judged)
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
@@ -303,11 +318,14 @@ class MatchedImages:
         counts["made_by"] = kind_of_generator
         counts["target"] = plan.get("target")
         counts["units_needed"] = plan["sizes"].get("needed")
+        if WEIGHT in self.frame:
+            weights = weights_of_units(self.frame)
+            counts["sum_of_weights"] = float(weights.sum())
+            counts["effective_units"] = effective_number(weights)
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
-        any_missing = counts["no_image"] or counts["no_label"] or counts["no_answer"]
         for name, family in FAMILY_OF_PART.items():
-            # Where nothing is missing there is no effect on it.
-            table = tables.get(family) if name != "missing" or any_missing else None
+            is_shown = family != families.MISSING or was_judged(tables[family])
+            table = tables.get(family) if is_shown else None
             parts[name] = rows_with_sentences(name, table, plan)
         # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:
@@ -319,7 +337,7 @@ class MatchedImages:
 
     def _covered(self, axes: Mapping[str, Sequence[str]], outcome: str) -> Covered:
         """Faces whose outcome is known at every combination of levels, of all faces."""
-        frame = self.frame
+        frame = without_equal_weights(self.frame)
         shape = [len(names) for names in axes.values()]
         levels = frame[[f"{axis}_level" for axis in axes]].to_numpy()
         # The number of a combination, with the last axis running fastest.
@@ -330,10 +348,17 @@ class MatchedImages:
         known = frame[outcome].notna()
         faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
         faces = faces.reindex(range(len(names)), fill_value=0)
+        emptiest = names[int(faces.idxmin())]
+        unanswered = 1 - int(faces.min()) / frame["unit"].nunique()
+        unit = "faces"
+        if WEIGHT in frame:
+            unit = "effective faces"
+            weights = frame[known].groupby([combination[known], "unit"])[WEIGHT].first()
+            by_cell = weights.groupby(level=0)
+            faces = (by_cell.sum() ** 2 / by_cell.agg(lambda of_cell: (of_cell**2).sum())).round(9)
+            faces = faces.reindex(range(len(names)), fill_value=0)
         smallest = names[int(faces.idxmin())]
-        fewest = int(faces.min())
-        unanswered = 1 - fewest / frame["unit"].nunique()
-        return Covered("faces", "cell", smallest, fewest, smallest, unanswered)
+        return Covered(unit, "cell", smallest, int(faces.min()), emptiest, unanswered)
 
 
 # --- the population that is named in the file
@@ -397,6 +422,7 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         error = errors_at(frame, threshold)
         table = average_effects(frame.assign(error=error), plan, "error")
         table = table[["axis", "contrast", "estimate", "low", "high"]]
+        rate = weighted_mean(error, frame)
         of_one_label = pd.concat(
             compare_places(
                 [Place(ERROR, contrast, {})],
@@ -407,7 +433,7 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         )
         table["same_label"] = of_one_label["estimate"].to_numpy()
         table["p_beyond"] = of_one_label["p_beyond"].to_numpy()
-        tables.append(table.assign(threshold=threshold, rate=error.mean()))
+        tables.append(table.assign(threshold=threshold, rate=rate))
     return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
 
 
@@ -431,6 +457,8 @@ def _rates_by_cell(frame: pd.DataFrame, outcome: str, axes: Axes) -> pd.DataFram
         errors=(outcome, "sum"),
         rate=(outcome, "mean"),
     )
+    if WEIGHT in frame:
+        table["rate"] = [weighted_mean(of_cell[outcome], of_cell) for _, of_cell in cells]
     names = [cell_name(axes, dict(zip(axes, levels, strict=True))) for levels, _ in cells]
     table.insert(0, "group", names)
     if outcome != ERROR:

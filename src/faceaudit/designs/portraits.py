@@ -46,6 +46,7 @@ from faceaudit.outcomes import (
     errors_at,
     first_outcome,
     further_outcomes,
+    has_own_missing,
     tolerance_of,
     with_outcomes,
 )
@@ -54,7 +55,7 @@ from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable
-from faceaudit.verdicts import beyond_elsewhere, settle_together, with_p_values
+from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged, with_p_values
 
 FIFTHS = 5
 """Groups of a covariate of numbers.
@@ -317,7 +318,8 @@ class Portraits:
         every_portrait = self._with_missing_portraits(list(axes), outcome)
         tables[families.MISSING_GAPS] = _differences_between_levels(every_portrait, [MISSING], plan)
         say(f"compared: {families.MISSING_GAPS}")
-        tables = settle_together(tables, plan["level"], every_portrait[MISSING].any())
+        is_judged = has_own_missing(frame, every_portrait[MISSING], plan)
+        tables = settle_together(tables, plan["level"], is_judged)
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
             say("compared: other thresholds")
@@ -333,13 +335,8 @@ class Portraits:
         """The parts of a report that found portraits have, and its limits."""
         counts = count_images(self.frame, self.source, plan)
         counts["identities"] = self.frame["identity"].nunique()
-        # Where nothing is missing there is no difference in it.
-        outcome = first_outcome(plan)
-        any_missing = self._with_missing_portraits(list(plan["axes"]), outcome)[MISSING].any()
-        compared = [
-            name for name in plan["families"] if any_missing or name != families.MISSING_GAPS
-        ]
-        gaps = pd.concat({name: tables[name] for name in compared}, names=["family"])
+        judged = {name: tables[name] for name in plan["families"] if was_judged(tables[name])}
+        gaps = pd.concat(judged, names=["family"])
         gaps = gaps.reset_index("family")
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
@@ -347,7 +344,7 @@ class Portraits:
             parts[name] = rows_of(name, tables.get(name))
         left_out = self.left_out.assign(on_purpose=_on_purpose(self.left_out, plan["ignore"]))
         parts["left_out"] = rows_of("left_out", left_out)
-        covered = self._covered(list(plan["axes"]), outcome, left_out)
+        covered = self._covered(list(plan["axes"]), first_outcome(plan), left_out)
         parts["coverage"] = coverage_rows(covered, plan["policy"])
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 

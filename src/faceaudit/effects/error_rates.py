@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit.annotations.schema import ATTRIBUTES
+from faceaudit.effects.risks import wilson_interval
 from faceaudit.utils.arguments import as_binary, as_scores, require_columns, require_present
 from faceaudit.utils.errors import InputError
 
@@ -108,8 +109,6 @@ def stratified_errors(
         >>> stratified_errors(frame, "skin")["rate"].to_dict()
         {'dark': 0.5, 'light': 0.0}
     """
-    from statsmodels.stats.proportion import proportion_confint  # half a second to import
-
     by = [by] if isinstance(by, str) else list(by)
     require_columns(frame, [*by, error])
     for column in by:
@@ -119,7 +118,7 @@ def stratified_errors(
     table = outcome.groupby(strata, observed=False).agg(n="size", errors="sum").astype(np.int64)
     n = table["n"].where(table["n"] > 0)
     table["rate"] = table["errors"] / n
-    table["low"], table["high"] = proportion_confint(table["errors"], n, method="wilson")
+    table["low"], table["high"] = wilson_interval(table["errors"], n)
     return table
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from faceaudit.effects.survey_weights import effective_number
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -17,7 +19,11 @@ class Ratio:
 
 
 def impact_ratio(
-    outcome: np.ndarray, is_compared: np.ndarray, cluster: np.ndarray, level: float = 0.05
+    outcome: np.ndarray,
+    is_compared: np.ndarray,
+    cluster: np.ndarray,
+    level: float = 0.05,
+    weight: np.ndarray | None = None,
 ) -> Ratio:
     """The rate of one group over that of another, with clusters as units.
 
@@ -31,6 +37,8 @@ def impact_ratio(
         is_compared: (n,) whether an image is of the group in the numerator.
         cluster: (n,) the face or person of every image.
         level: one minus that of the interval.
+        weight: (n,) survey weights above 0, the same for all images of a cluster, as of
+            `faceaudit.effects.mean_difference.mean_difference`.
 
     Returns:
         The ratio; NaN where a group has no image or a rate of zero. With fewer than two clusters
@@ -46,8 +54,11 @@ def impact_ratio(
     reference = outcome[~is_compared]
     if not (compared.any() and reference.any()):
         return Ratio(np.nan, np.nan, np.nan)
-    rate = compared.mean()
-    reference_rate = reference.mean()
+    if weight is None:
+        weight = np.ones(len(outcome))
+    weight_of_compared, weight_of_reference = weight[is_compared], weight[~is_compared]
+    rate = np.average(compared, weights=weight_of_compared)
+    reference_rate = np.average(reference, weights=weight_of_reference)
     ratio = float(rate / reference_rate)
     number, _ = pd.factorize(cluster)
     clusters = number.max() + 1
@@ -55,10 +66,12 @@ def impact_ratio(
         return Ratio(ratio, np.nan, np.nan)
     influence = np.where(
         is_compared,
-        (outcome - rate) / (rate * len(compared)),
-        -(outcome - reference_rate) / (reference_rate * len(reference)),
+        weight * (outcome - rate) / (rate * weight_of_compared.sum()),
+        -weight * (outcome - reference_rate) / (reference_rate * weight_of_reference.sum()),
     )
     by_cluster = np.bincount(number, influence)
     se = np.sqrt((by_cluster**2).sum() * clusters / (clusters - 1))
-    half_width = stdtrit(clusters - 1, 1 - level / 2) * se
+    first_of_cluster = np.unique(number, return_index=True)[1]
+    df = max(effective_number(weight[first_of_cluster]) - 1, 1)
+    half_width = stdtrit(df, 1 - level / 2) * se
     return Ratio(ratio, float(ratio * np.exp(-half_width)), float(ratio * np.exp(half_width)))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
+from faceaudit.effects.survey_weights import effective_number
 from faceaudit.effects.verdicts import mde
 
 LIMITS = ("low", "high", "low90", "high90")
@@ -13,7 +14,10 @@ LIMITS = ("low", "high", "low90", "high90")
 
 
 def mean_difference(
-    number: np.ndarray, is_compared: np.ndarray, cluster: np.ndarray
+    number: np.ndarray,
+    is_compared: np.ndarray,
+    cluster: np.ndarray,
+    weight: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """The mean of one group minus that of another.
 
@@ -26,6 +30,9 @@ def mean_difference(
         number: (n,) of every image, without NaN.
         is_compared: (n,) whether an image is of the group whose mean comes first.
         cluster: (n,) the face or person of every image.
+        weight: (n,) survey weights above 0, the same for all images of a cluster. Means are then
+            weighted, and there is one degree of freedom fewer than the effective number of clusters
+            (`faceaudit.effects.survey_weights.effective_number`).
 
     Returns:
         estimate, low, high (95 %), low90, high90, p (of no difference), mde (minimum detectable
@@ -42,18 +49,25 @@ def mean_difference(
     reference = number[~is_compared]
     if not len(compared) or not len(reference):
         return {**not_estimable, "reason": "no pair"}
-    estimate = float(compared.mean() - reference.mean())
+    if weight is None:
+        weight = np.ones(len(number))
+    weight_of_compared, weight_of_reference = weight[is_compared], weight[~is_compared]
+    mean = np.average(compared, weights=weight_of_compared)
+    mean_of_reference = np.average(reference, weights=weight_of_reference)
+    estimate = float(mean - mean_of_reference)
     code, clusters = pd.factorize(cluster)
     if len(clusters) < 2:
         return {**not_estimable, "estimate": estimate, "reason": "one cluster"}
     influence = np.where(
         is_compared,
-        (number - compared.mean()) / len(compared),
-        -(number - reference.mean()) / len(reference),
+        weight * (number - mean) / weight_of_compared.sum(),
+        -weight * (number - mean_of_reference) / weight_of_reference.sum(),
     )
-    df = len(clusters) - 1
     by_cluster = np.bincount(code, influence)
-    se = float(np.sqrt((by_cluster**2).sum() * len(clusters) / df))
+    count = len(clusters)
+    se = float(np.sqrt((by_cluster**2).sum() * count / (count - 1)))
+    first_of_cluster = np.unique(code, return_index=True)[1]
+    df = max(effective_number(weight[first_of_cluster]) - 1, 1)
     # Rounding leaves a little where all clusters agree.
     if se <= 1e-12 * max(float(np.abs(number).max()), 1.0):
         return {**not_estimable, "estimate": estimate, "reason": "no variation"}

@@ -138,9 +138,7 @@ def printed_power(transects: float, design: Design) -> float:
         0.8
     """
     difference, deviation = _per_transect(design)
-    from statsmodels.stats.power import normal_power  # half a second to import
-
-    return float(normal_power(difference, transects, PRINTED_LEVEL / 2, "larger", deviation))
+    return float(ndtr(difference * np.sqrt(transects) / deviation + ndtri(PRINTED_LEVEL / 2)))
 
 
 def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -169,10 +167,9 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
     """
     difference, deviation = _per_transect(design)
     check_range("power", power, 0, 1, "()")
-    from statsmodels.stats.power import normal_sample_size_one_tail
-
     # Of the two-sided test, the likelier side alone, as in `printed_power`.
-    return float(normal_sample_size_one_tail(difference, power, alpha / 2, deviation))
+    quantiles = ndtri(power) - ndtri(alpha / 2)
+    return float((max(quantiles, 0.0) * deviation / difference) ** 2)
 
 
 def power(transects: float, design: Design, alpha: float = 0.05) -> float:

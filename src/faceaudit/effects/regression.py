@@ -12,7 +12,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from statsmodels.regression.linear_model import OLS
+from scipy.linalg import solve_triangular
+from scipy.special import stdtr, stdtrit
 
 from faceaudit.effects.error_rates import AGE_GROUPS, STRATA, age_group, discretize
 from faceaudit.effects.resampling import as_codes, as_resamples, resampled_sums
@@ -143,17 +144,32 @@ def _clustered_slopes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least squares with the clusters' sandwich, of independent columns (n, k).
 
+    The small-sample factor is G / (G - 1) · (n - 1) / (n - k) (Cameron & Miller, equation 12).
+
     Returns:
         Estimate, low, high and p of every column (4, k); and whether its standard error is zero but
         for rounding, (k,).
     """
+    images, columns = X.shape
+    orthogonal, triangle = np.linalg.qr(X)
+    slopes = solve_triangular(triangle, orthogonal.T @ error)
+    # What an image adds to the slopes, by its residual; the inverse of X'X is R⁻¹ R⁻¹'.
+    residual = error - X @ slopes
+    inverse = solve_triangular(triangle, np.eye(columns))
+    of_image = (orthogonal * residual[:, None]) @ inverse.T
+    code, names = pd.factorize(groups)
+    clusters = len(names)
+    by_cluster = np.stack([np.bincount(code, of_slope) for of_slope in of_image.T], axis=1)
+    df = clusters - 1
     with np.errstate(divide="ignore", invalid="ignore"):  # of a standard error of zero
-        fit = OLS(error, X).fit("qr", cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-        low, high = fit.conf_int().T
-        values = np.array([fit.params, low, high, fit.pvalues])
+        correction = np.float64(clusters) / df * (images - 1) / np.float64(images - columns)
+        se = np.sqrt((by_cluster**2).sum(axis=0) * correction)
+        half_width = stdtrit(df, 0.975) * se
+        p = 2 * stdtr(df, -np.abs(slopes / se))
+        values = np.array([slopes, slopes - half_width, slopes + half_width, p])
         # Errors of this length have no larger slope; a tiny part of it is rounding.
-        largest = np.linalg.norm(error) * np.sqrt(np.diag(fit.normalized_cov_params))
-        exact = ~(fit.bse > RANK_TOLERANCE * largest)
+        largest = np.linalg.norm(error) * np.sqrt((inverse**2).sum(axis=1))
+        exact = ~(se > RANK_TOLERANCE * largest)
     return values, exact
 
 

@@ -18,11 +18,12 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.special import expit, logit, stdtr, stdtrit
 
 from faceaudit.effects.resampling import as_codes
-from faceaudit.effects.verdicts import holm, mde, verdict
+from faceaudit.effects.verdicts import Z, holm, mde, verdict
 from faceaudit.utils.arguments import as_rates, require_columns, require_present, require_rows
 from faceaudit.utils.errors import InputError
 
@@ -183,6 +184,26 @@ def score_interval(
     spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
     spread *= quantile / (1 + quantile**2 / size)
     return middle - spread, middle + spread
+
+
+def wilson_interval(events: ArrayLike, n: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's 95 % interval of a share: `score_interval` of independent images.
+
+    Args:
+        events: (...), how many of them.
+        n: (...), of how many; NaN where there is none, and no interval.
+
+    Returns:
+        Lower and upper ends from 0 to 1, (...) each.
+
+    Example:
+        >>> from faceaudit.effects.risks import wilson_interval
+        >>> [end.round(3).item() for end in wilson_interval(0, 40)]
+        [0.0, 0.088]
+    """
+    size = np.asarray(n, float)
+    low, high = score_interval(np.asarray(events, float) / size, size, Z)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def hybrid_score_interval(

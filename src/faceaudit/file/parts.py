@@ -76,20 +76,23 @@ def requirement(fits: Callable[[Any], Any], expected: LiteralString) -> AfterVal
     return AfterValidator(check)
 
 
-def unfit(field: str, found: object, expected: str) -> InputError:
-    """The error of a field that does not fit; pydantic makes it a fault of the part of the file."""
-    return InputError(
-        f"{field} is {found}, {expected} was expected",
-        field=field,
-        found=found,
-        expected=expected,
-    )
+def unfit(field: str, found: object, expected: str, said: str | None = None) -> InputError:
+    """The error of a field that does not fit; pydantic makes it a fault of the part of the file.
+
+    Args:
+        field: key of the file.
+        found: what it is.
+        expected: what was expected.
+        said: what the message says of the key, where its two parts do not tell what to do.
+    """
+    said = said or f"is {found}, {expected} was expected"
+    return InputError(f"{field} {said}", field=field, found=found, expected=expected)
 
 
-def require(fits: bool, field: str, found: object, expected: str) -> None:
+def require(fits: bool, field: str, found: object, expected: str, said: str | None = None) -> None:
     """Raise the error of `unfit` unless a field fits."""
     if not fits:
-        raise unfit(field, found, expected)
+        raise unfit(field, found, expected, said)
 
 
 class MayBeMissing:
@@ -389,9 +392,11 @@ class Preparation(FilePart):
             expected = "the pixel value around an image, from 0 to 255,"
             require(self.pad is not None, "pad", "missing", expected)
         else:
-            require(self.pad is None, "pad", self.pad, "keep_aspect: true with it, or no pad,")
+            said = "is given without keep_aspect: true; give both, or neither"
+            require(self.pad is None, "pad", self.pad, "keep_aspect: true with it, or no pad", said)
         if self.grey:
-            require(self.channels == "rgb", "channels", self.channels, "no bgr of grey images")
+            said = f"is {self.channels}, but a grey image has one channel; leave the key out"
+            require(self.channels == "rgb", "channels", self.channels, "rgb", said)
         return self
 
     @model_serializer(mode="wrap")
@@ -752,6 +757,8 @@ class ColumnNames(FilePart):
     error: str | None = None
     # A number, in place of label and score.
     number: str | None = None
+    # How many people each matched face stands for, the same in all rows of a face.
+    weight: str | None = None
     # Why there is no answer: abstention, no face or failed call; empty where there is one.
     reason: str = "reason"
     group: str = "group"

@@ -45,7 +45,6 @@ from faceaudit.outcomes import (
     SELECTION,
 )
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.formatting import listed
 from faceaudit.utils.names import composed, paths_on_disk
 
 PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answer")
@@ -94,6 +93,7 @@ KEYS_OF_ROUTE = {
         "columns.error",
         "columns.number",
         "columns.reason",
+        "columns.weight",
         "design.transects",
         "design.power",
         "design.incomplete",
@@ -152,6 +152,8 @@ EXPECTED_BY_FAULT = {
     "model_type": _KEYS_WITH_VALUES,
     "model_attributes_type": _KEYS_WITH_VALUES,
     "dict_type": _KEYS_WITH_VALUES,
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",
     "too_short": "one name or more",
@@ -163,6 +165,13 @@ EXPECTED_BY_FAULT = {
     "path_type": "the path of a file",
 }
 """Kind of fault → what was expected, where pydantic's own words are a programmer's."""
+EXPECTED_BY_LIMIT = {
+    "greater_than": "a number above {:g}",
+    "greater_than_equal": "{:g} or more",
+    "less_than": "a number below {:g}",
+    "less_than_equal": "{:g} or less",
+}
+"""Kind of fault of a number → what was expected, with {} for the limit."""
 EXPECTED_BY_PATTERN = {
     NAME_PATTERN: "small letters, digits and hyphens, such as my-audit,",
     IMPORT_PATTERN: "a module and a name, such as mymodel:predict,",
@@ -293,16 +302,25 @@ class Specification(parts.FilePart):
             self._check_people()
         else:
             kind = self.model.kind
-            require(kind == "table", "model.kind", kind, "table, with images")
+            said = f"is {kind}, but images names a table with answers; it must be table"
+            require(kind == "table", "model.kind", kind, "table", said)
             alternatives = {"generator", "people", "calibration"}
+            found = "given besides generator, people or calibration"
             require(
                 self.model_fields_set.isdisjoint(alternatives),
                 "images",
-                "given besides generator, people or calibration",
+                found,
                 "one or the other",
+                f"is {found}; give one or the other",
             )
         if self.kind != "verification":
             self._check_classifier()
+        if self.columns.weight is not None:
+            said = "is given, but weights go with a table of answers alone, under images"
+            require(self.images is not None, "columns.weight", "given", "no weights", said)
+            found = "given besides target"
+            said = f"is {found}; both weight the images, so give one of them"
+            require(self.target is None, "columns.weight", found, "one of them", said)
         return self
 
     def _check_keys_of_route(self) -> None:
@@ -314,19 +332,23 @@ class Specification(parts.FilePart):
         for key in sorted(keys.difference(known)):
             expected = ", ".join(known)
             raise InputError(
-                f"{key} is given, a {self.route} takes {expected}", field=key, expected=expected
+                f"{key} is no key of a {self.route}, which takes {expected}",
+                field=key,
+                expected=expected,
             )
 
     def _check_classifier(self) -> None:
         """Raise InputError where a classifier cannot be judged along these axes."""
-        require(
-            not self.compares_distances, "model.distance", "given", "kind: verification with it"
-        )
+        said = "is given, but only audits of the kind verification compare distances"
+        require(not self.compares_distances, "model.distance", "given", "no distance", said)
+        said = "is given, but the answers of a classifier have a threshold; leave it out"
+        require(self.model.fmr is None, "model.fmr", self.model.fmr, "no fmr", said)
+        threshold = f"{self.model.score_threshold:g}"
         require(
             parts.has_score_threshold(self.model),
             "model.threshold",
-            f"{self.model.score_threshold:g}",
-            "a score from 0 to 1, without fmr,",
+            threshold,
+            "a score from 0 to 1",
         )
         number = len(self.axes) + len(self.placebos)
         require(
@@ -334,6 +356,7 @@ class Specification(parts.FilePart):
             "axes",
             f"of {number} attributes",
             f"1 to {MOST_AXES} with the placebos",
+            f"has {number} attributes with the placebos; it may have 1 to {MOST_AXES}",
         )
         combinations = combinations_of_levels({**self.axes, **self.placebos})
         require(
@@ -341,9 +364,12 @@ class Specification(parts.FilePart):
             "axes",
             f"of {combinations} combinations of levels",
             f"at most {MOST_COMBINATIONS} with the placebos",
+            f"has {combinations:,} combinations of levels with the placebos; it may have "
+            f"{MOST_COMBINATIONS:,} at most",
         )
-        different = self.axes.keys().isdisjoint(self.placebos)
-        require(different, "placebos", "also an axis", "other attributes")
+        for name in self.placebos:
+            said = f"has {name}, which is an axis too; keep it in one of them"
+            require(name not in self.axes, "placebos", "also an axis", "other attributes", said)
         self._check_one_source_of_answers()
         self._check_outcomes()
         for name in self.target.by if self.target else []:
@@ -351,34 +377,41 @@ class Specification(parts.FilePart):
         if self.images is None and self.generator.kind != "images":
             for axis, names in {**self.axes, **self.placebos}.items():
                 found = f"of {len(names)} levels with generator {self.generator.kind}"
-                require(len(names) == 2, f"axes.{axis}", found, "two levels")
+                said = f"has {len(names)} levels; a generator of kind {self.generator.kind} has two"
+                require(len(names) == 2, f"axes.{axis}", found, "two levels", said)
 
     def _check_outcomes(self) -> None:
         """Raise InputError where outcomes cannot be known, or not beside each other."""
         self._check_number()
         first, *further = self.outcomes
         allowed = FIRST_OUTCOMES
-        require(first in allowed, "outcomes", f"{first} as the first", f"one of {listed(allowed)}")
+        found = f"{first} as the first"
+        said = f"begins with {first}; the first outcome must be {one_of(allowed)}"
+        require(first in allowed, "outcomes", found, one_of(allowed), said)
         if first != ERROR:
             for name in further:
-                expected = f"error before it, since {name} needs labels"
-                require(name not in OF_LABELS, "outcomes", f"{name} without error", expected)
+                found = f"{name} without error"
+                said = f"has {found}; {name} needs labels, so put error first"
+                require(name not in OF_LABELS, "outcomes", found, "error before it", said)
             for key in ("transects", "target"):
                 found = f"given with the first outcome {first}"
-                require(getattr(self, key) is None, key, found, "error as the first outcome")
+                said = f"is {found}; it goes with error as the first outcome"
+                require(getattr(self, key) is None, key, found, "error as the first outcome", said)
             in_table = self.images is not None or self.people.kind == "table"
-            expected = "error, since people say what is right"
-            require(in_table, "outcomes", f"{first} as the first", expected)
+            found = f"{first} as the first"
+            said = f"begins with {first}, but people are asked what is right; put error first"
+            require(in_table, "outcomes", found, "error", said)
         if self.kind == "portraits":
-            expected = "another one, of single portraits"
-            require(FLIP not in self.outcomes, "outcomes", FLIP, expected)
+            said = f"has {FLIP}, which compares images of one face; portraits have no such images"
+            require(FLIP not in self.outcomes, "outcomes", FLIP, "outcomes of portraits", said)
         if self.columns.error is not None:
             for name in further:
-                expected = f"error, {listed(REASONS)} where errors alone are known"
-                require(name in REASONS, "outcomes", name, expected)
+                said = f"has {name}, which columns.error does not tell; beside error, it may have "
+                said += one_of(list(REASONS))
+                require(name in REASONS, "outcomes", name, one_of(list(REASONS)), said)
         if self.columns.decision is not None:
-            expected = "columns.score, which it is the mean of"
-            require(SCORE not in self.outcomes, "outcomes", SCORE, expected)
+            said = f"has {SCORE}, but columns.decision has no scores; name columns.score instead"
+            require(SCORE not in self.outcomes, "outcomes", SCORE, "columns.score", said)
         if len(self.classes) > 2:
             self._check_many_classes()
 
@@ -386,25 +419,33 @@ class Specification(parts.FilePart):
         """Raise InputError where a number is compared beside other outcomes, or has no column."""
         tolerance = self.design.tolerance
         if NUMBER not in self.outcomes:
-            require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "less than 1")
+            require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "a number below 1")
             number = self.columns.number
             found = f"{number} without the outcome {NUMBER}"
-            require(number is None, "columns.number", found, f"outcomes: [{NUMBER}]")
+            said = f"is given, but other outcomes are counted; write outcomes: [{NUMBER}]"
+            require(number is None, "columns.number", found, f"outcomes: [{NUMBER}]", said)
             return
-        require(self.outcomes == [NUMBER], "outcomes", "several", f"{NUMBER} alone")
+        said = f"has {NUMBER} beside others; {NUMBER} stands alone"
+        require(self.outcomes == [NUMBER], "outcomes", "several", f"{NUMBER} alone", said)
         require(self.columns.number is not None, "columns.number", "missing", "a column of numbers")
         kind = self.model.kind
-        require(kind == "table", "model.kind", kind, f"table, with the outcome {NUMBER}")
+        said = f"is {kind}, but the outcome {NUMBER} is read from a table; it must be table"
+        require(kind == "table", "model.kind", kind, "table", said)
 
     def _check_many_classes(self) -> None:
         """Raise InputError where more than two classes do not go with what is asked."""
         columns = self.columns
         answers_are_decisions = columns.decision is not None or columns.error is not None
-        found = f"of {len(self.classes)} names"
-        require(answers_are_decisions, "classes", found, "two names, or columns.decision")
-        require(columns.answers is None, "classes", found, "two names with columns.answers")
+        number = len(self.classes)
+        found = f"of {number} names"
+        said = f"has {number} names; with more than two, columns.decision has the answers"
+        require(answers_are_decisions, "classes", found, "two names, or columns.decision", said)
+        said = f"has {number} names; with columns.answers, it must have two"
+        require(columns.answers is None, "classes", found, "two names with columns.answers", said)
         for name in self.outcomes:
-            require(name not in OF_TWO_CLASSES, "outcomes", name, "another one, of many classes")
+            said = f"has {name}, which is about two classes; there are {number}"
+            of_many = name not in OF_TWO_CLASSES
+            require(of_many, "outcomes", name, "outcomes of many classes", said)
 
     def _check_ignored_values(self) -> None:
         """Raise InputError where `ignore` names no column of levels, labels or covariates."""
@@ -413,7 +454,9 @@ class Specification(parts.FilePart):
             require(column in columns, "ignore", repr(column), f"one of {', '.join(columns)}")
             for value in values:
                 is_level = value in self.axes.get(column, ())
-                require(not is_level, f"ignore.{column}", f"the level {value!r}", "other values")
+                said = f"has {value!r}, which is a level of this axis; name other values"
+                found = f"the level {value!r}"
+                require(not is_level, f"ignore.{column}", found, "other values", said)
 
     def _check_one_source_of_answers(self) -> None:
         """Raise InputError where scores, decisions, errors, numbers or a model come together."""
@@ -460,7 +503,8 @@ class Specification(parts.FilePart):
         kinds = [*kinds, *kinds_of(AnnotationTool), "reader"]
         kind = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{kind} with generator {source.kind}"
-        require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
+        said = f"is {kind}; with generator {source.kind}, it must be {one_of(kinds)}"
+        require(people.kind in kinds, "people.kind", found, one_of(kinds), said)
         attributes = self.rated_attributes
         if isinstance(source, DirectionSettings):
             self._check_directions(source)
@@ -491,28 +535,35 @@ class Specification(parts.FilePart):
         source = self.generator
         if not isinstance(source, DirectionSettings):
             found = f"given with generator {source.kind}"
-            raise unfit("calibration", found, one_of(KINDS_WITH_DIRECTIONS))
+            kinds = one_of(KINDS_WITH_DIRECTIONS)
+            raise unfit("calibration", found, kinds, f"is {found}; it needs {kinds}")
         given = source.hyperplanes is not None
-        require(not given, "calibration", "given besides hyperplanes", "one or the other")
+        found = "given besides generator.hyperplanes"
+        said = f"is {found}; give one or the other"
+        require(not given, "calibration", found, "one or the other", said)
         several = getattr(self.people, "raters", 1) > 1
         found = f"{self.people.kind} with calibration"
-        require(several, "people", found, "two or more who answer about each image")
+        said = f"is {self.people.kind} with one answer about each image; a calibration needs two"
+        require(several, "people", found, "two or more who answer about each image", said)
 
     def _check_recogniser(self) -> None:
         """Raise InputError where a recogniser cannot be asked, or its answers not be judged."""
         tolerance = self.design.tolerance
-        require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "less than 1")
+        require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "a number below 1")
         model = self.model
         of_model = model.kind != "table"
         one_table = (self.images is None) != (self.pairs is None)
-        require(one_table, "images or pairs", "given twice or missing", "one of the two tables")
+        found = "both missing" if self.images is None else "both given"
+        said = f"are {found}; a verification takes one of them"
+        require(one_table, "images or pairs", found, "one of the two tables", said)
         require(self.reference is not None, "reference", "missing", "the name of a group")
         asked_model = "a model that can be asked, with images,"
         expected = "table, with pairs," if self.pairs else asked_model
         require(of_model == (self.pairs is None), "model.kind", model.kind, expected)
         one_threshold = (model.threshold is None) != (model.fmr is None)
-        expected = "either model.threshold or model.fmr"
-        require(one_threshold, "model", "without one threshold", expected)
+        found = "neither threshold nor fmr" if model.fmr is None else "both threshold and fmr"
+        said = f"has {found}; it needs one of them"
+        require(one_threshold, "model", found, "either model.threshold or model.fmr", said)
         both_columns = {"similarity", "distance"} <= self.columns.model_fields_set
         found = "given besides columns.similarity"
         require(not both_columns, "columns.distance", found, "one of them")
@@ -531,10 +582,12 @@ class Specification(parts.FilePart):
             if not isinstance(people, AnnotationTool):
                 expected = f"one of {', '.join(kinds_of(AnnotationTool))}"
                 raise unfit("people.kind", people.kind, expected)
-            require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
+            said = f"is {people.raters}; HCIC drops four answers, so that 5 or more are needed"
+            require(people.raters > 4, "people.raters", people.raters, "5 or more", said)
         output = getattr(model, "output", parts.Output())
         only_a_name = output.model_fields_set <= {"name"}
-        require(only_a_name, "model.output", "more than a name", "no index or activation")
+        said = "has more than a name; an embedding has no index, classes or activation"
+        require(only_a_name, "model.output", "more than a name", "a name alone", said)
 
     @property
     def route(self) -> str:
@@ -616,7 +669,8 @@ class Specification(parts.FilePart):
         """
         require(bool(version), "model.version", "empty", "a version in your words")
         if isinstance(self.model, NodePackage):
-            raise unfit("model.version", version, "no version, since the package says its own")
+            said = f"is {version}, but the package says its own version; leave it out"
+            raise unfit("model.version", version, "no version", said)
         model = self.model.model_copy(update={"version": version})
         return self.model_copy(update={"model": model})
 
@@ -754,8 +808,9 @@ def _expected(kind: str, field: str, context: Mapping[str, Any], message: str) -
         return EXPECTED_TWO_NAMES
     if kind == "string_pattern_mismatch":
         return EXPECTED_BY_PATTERN[context["pattern"]]
-    if kind == "greater_than_equal":
-        return f"{context['ge']} or more"
+    if kind in EXPECTED_BY_LIMIT:
+        ((_, limit),) = context.items()
+        return EXPECTED_BY_LIMIT[kind].format(limit)
     words = re.sub(r"^(\w+ should (be|have|match)|Field required) ?", "", message)
     return EXPECTED_BY_FAULT.get(kind) or words or "another entry"
 

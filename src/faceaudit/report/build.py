@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
+from faceaudit.effects.survey_weights import weighted_mean
 from faceaudit.families import Plan
 from faceaudit.outcomes import ERROR, TITLES, first_outcome, is_of_number
 from faceaudit.report import facts
@@ -31,7 +32,7 @@ from faceaudit.report.schema import (
 )
 from faceaudit.utils.formatting import tolerated
 
-PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
+PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "torch", "onnxruntime")
 """Packages whose versions stand in the report, where they are installed."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
@@ -173,7 +174,7 @@ def count_images(frame: pd.DataFrame, source: str, plan: Plan) -> dict[str, Any]
     labels = frame.get("label", pd.Series(0, index=frame.index))
     return {
         "images": len(frame),
-        "error_rate": finite(frame[ERROR].mean()) if ERROR in frame else None,
+        "error_rate": finite(weighted_mean(frame[ERROR], frame)) if ERROR in frame else None,
         "no_answer": int(frame["no_answer"].sum()),
         "tells": plan.get("attribute"),
         "no_label": int(labels.isna().sum()),

@@ -18,7 +18,7 @@ class Covered:
     """What an audit has of what its policy asks for.
 
     Attributes:
-        unit: what is counted: "faces" or "people".
+        unit: what is counted: "faces" or "people"; of faces with weights "effective faces".
         place: where: in a "cell" of the axes, or in a "group".
         smallest: name of the cell or group with the fewest of them.
         fewest: how many that are.

@@ -17,7 +17,6 @@ from faceaudit.outcomes import (
     ERROR,
     MISSING,
     NUMBER,
-    REASONS,
     TITLES,
     TOLERANCE_OF_MISSING,
     is_of_number,
@@ -284,22 +283,6 @@ def in_one_unit(rows: Sequence[Estimated]) -> list[Estimated]:
     return [row for row in rows if is_of_number(row)] or list(rows)
 
 
-def outcomes_like_missing(rows: Iterable[Comparison]) -> list[str]:
-    """Outcomes whose comparisons are those of what is missing: all that is missing is of that kind.
-
-    Args:
-        rows: all comparisons of a report.
-    """
-    comparisons: dict[str, set[tuple[object, ...]]] = {}
-    for row in rows:
-        rates = rates_of(row)
-        if not isinstance(row, Disparity) and rates is not None and not row.held:
-            place = (row.axis, contrast_of(row), round(rates.first, 9), round(rates.second, 9))
-            comparisons.setdefault(row.outcome, set()).add(place)
-    missing = comparisons.get(MISSING)
-    return [name for name in REASONS if missing and comparisons.get(name) == missing]
-
-
 def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
     """The comparisons with one verdict."""
     return [row for row in rows if row.verdict == verdict]
@@ -537,13 +520,17 @@ class Void(StrEnum):
     MISSING_IMAGE = "missing image"
     MISSING_IMAGES = "missing images"
     MISSING_PORTRAITS = "missing portraits"
+    MISSING_BY_NAME = "missing by name"
     ENROLMENT = "enrolment"
     MISSING_PAIRS = "missing pairs"
 
 
 def void_comparisons(report: Report) -> Void | None:
-    """Which planned comparisons are void, because nothing is missing."""
+    """Which planned comparisons are void: nothing is missing, or it is judged by its name."""
     planned = report.plan.content["families"]
+    of_missing = planned.get(families.MISSING) or planned.get(families.MISSING_GAPS)
+    if of_missing and report.data["no_answer"] and not any(map(is_of_missing, report.judged)):
+        return Void.MISSING_BY_NAME
     if planned.get(families.MISSING) and not report.missing:
         several = len(planned[families.MISSING]) > 1
         return Void.MISSING_IMAGES if several else Void.MISSING_IMAGE

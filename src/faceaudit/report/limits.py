@@ -8,9 +8,9 @@ from typing import Any
 from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
 from faceaudit.families import Plan
-from faceaudit.outcomes import ERROR, NUMBER, TITLES, first_outcome
+from faceaudit.outcomes import ERROR, NUMBER, first_outcome
 from faceaudit.report import facts
-from faceaudit.report.schema import Comparison, Enrolment, Leak, LeftOut, MatchRates
+from faceaudit.report.schema import Enrolment, Leak, LeftOut, MatchRates
 from faceaudit.utils.formatting import hundredths, number
 
 LARGE_LEAK = 0.1
@@ -37,7 +37,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
     """Limits of an audit of matched images.
 
     Args:
-        parts: effects, outcomes, missing, placebos and leakage of the report.
+        parts: effects, placebos and leakage of the report.
         counts: of the images.
         plan: by which they were analysed.
         one_class: whether all labels are of one class.
@@ -56,12 +56,12 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
         absent=counts["no_image"],
         unlabelled=counts["no_label"],
         unanswered=_unanswered(counts),
-        judged_twice=_judged_twice([*parts["outcomes"], *parts["missing"]]),
         incomplete_pairs=sum(row.missing for row in parts["effects"]),
         leaks=_large_leaks(parts["leakage"]),
         reacting_placebos=[
             row for row in parts["placebos"] if facts.differs_from_zero(row, plan["level"])
         ],
+        effective_units=counts.get("effective_units"),
         few_faces=counts["units"] if counts["units"] < FEW_FACES else None,
     )
 
@@ -104,7 +104,6 @@ def limits_of_portraits(
         effects_from_transects=bool(plan["transects"]),
         answers_in_table=_answers_in_table(plan),
         unanswered=_unanswered(counts),
-        judged_twice=_judged_twice(parts["gaps"]),
         some_undecided=bool(facts.with_verdict(parts["gaps"], INCONCLUSIVE)),
         is_number=first_outcome(plan) == NUMBER,
     )
@@ -147,11 +146,6 @@ def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: 
 def _answers_in_table(plan: Plan) -> bool:
     """Whether the answers stand in a table, so that nothing says when they were given."""
     return plan["model"] == "table"
-
-
-def _judged_twice(rows: Iterable[Comparison]) -> list[str]:
-    """Outcomes in words that are judged for themselves and once more as what is missing."""
-    return [TITLES[outcome] for outcome in facts.outcomes_like_missing(rows)]
 
 
 def _unanswered(counts: DataCounts) -> Unanswered | None:

@@ -70,6 +70,8 @@ class Effect(Part):
         verdict, mde, reason: verdict; minimum detectable effect; why there is no estimate.
         n, units, missing, worse, better, base_rate: pairs, faces, pairs that lack an image, pairs
             that err at the high (low) level only, error rate at the low level.
+        effective_units: where faces have weights, their effective number (Kish); base_rate and
+            estimate are then weighted.
         ratio, ratio_low, ratio_high: of selection rates, the high level's over the low one's.
         e_value, e_value_limit, gamma, tipping: how strong something hidden would have to be.
         truth, truth_se: in the known-truth world, the effect by intervention.
@@ -100,6 +102,7 @@ class Effect(Part):
     worse: int
     better: int
     base_rate: Number
+    effective_units: Number = None
     ratio: Number = None
     ratio_low: Number = None
     ratio_high: Number = None
@@ -479,7 +482,8 @@ class Report(Part):
         outcomes: of matched faces, effects on the outcomes besides the first, over all faces.
         averages: over all faces; empty with one axis, whose cell is the average.
         missing: effects on being missing: of an image without a known error, since it is absent or
-            has no label or no answer; empty where none is.
+            has no label or no answer; empty where none is, or all are for one reason that is judged
+            under its name among the outcomes.
         placebos: a control, which is judged for itself.
         manipulation: how far people saw an axis move along itself.
         interactions, thresholds, scores, rates, leakage, target: see their classes.

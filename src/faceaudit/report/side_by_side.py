@@ -292,7 +292,8 @@ class ModelPanel:
         tolerance: largest effect that does not matter.
         limit: the tolerance in words.
         averages: comparisons over all faces.
-        others: comparisons in cells, and of further outcomes.
+        outcomes: those of further outcomes.
+        cells: comparisons in cells.
     """
 
     outcome: str
@@ -300,7 +301,13 @@ class ModelPanel:
     tolerance: float
     limit: str
     averages: list[ModelGroup]
-    others: list[ModelGroup]
+    outcomes: list[ModelGroup]
+    cells: list[ModelGroup]
+
+    @property
+    def others(self) -> list[ModelGroup]:
+        """All comparisons but those of the first outcome over all faces."""
+        return [*self.cells, *self.outcomes]
 
     @property
     def is_number(self) -> bool:
@@ -319,7 +326,8 @@ def _panels(several: ModelsReport) -> list[ModelPanel]:
             tolerance=tolerance,
             limit=tolerated(tolerance, outcome == NUMBER),
             averages=_groups(averages, models, with_place=False),
-            others=_groups([*cells, *several.outcomes], models, with_place=True),
+            outcomes=_groups(several.outcomes, models, with_place=True),
+            cells=_groups(cells, models, with_place=True),
         )
         for (outcome, tolerance), models in _models_by_decisions(several, of_missing=False).items()
     ]
@@ -332,7 +340,7 @@ def _panels_of_missing(several: ModelsReport) -> list[ModelPanel]:
         groups = _groups(several.missing, models, with_place=False)
         if groups:
             limit = tolerated(tolerance)
-            panels.append(ModelPanel(outcome, TITLES[outcome], tolerance, limit, [], groups))
+            panels.append(ModelPanel(outcome, TITLES[outcome], tolerance, limit, [], [], groups))
     return panels
 
 
@@ -369,7 +377,7 @@ def _groups(
 
 
 def figure_of_models(several: ModelsReport) -> Figure:
-    """The forest of several models: their average effects, by what is compared."""
+    """The forest of several models: their average effects on each outcome, by what is compared."""
     return _figure_of(_panels(several))
 
 
@@ -380,7 +388,11 @@ def _figure_of(panels: Sequence[ModelPanel]) -> Figure:
     drawn = []
     for panel in panels:
         entries: list[tuple[str, ModelEffect | None]] = []
+        of_first = f" ({panel.title})" if panel.outcomes else ""
         for group in panel.averages:
+            entries.append((group.heading + of_first, None))
+            entries += [(row.model, row) for row in group.rows]
+        for group in panel.outcomes:
             entries.append((group.heading, None))
             entries += [(row.model, row) for row in group.rows]
         scale = 1 if panel.is_number else 100
@@ -389,7 +401,9 @@ def _figure_of(panels: Sequence[ModelPanel]) -> Figure:
 
 
 def _label(panel: ModelPanel) -> str:
-    """What the scale of a panel shows."""
+    """What the scale of a panel shows; headings name the outcome where there are several."""
+    if panel.outcomes:
+        return "change (points)"
     return f"change of the {panel.title}" + ("" if panel.is_number else " (points)")
 
 
@@ -465,6 +479,7 @@ def models_page(several: ModelsReport, reports: Reports) -> str:
             if report.plan.departures[DEPARTURES_AT_TOP:]
         },
         panels=panels,
+        has_outcomes=any(panel.outcomes for panel in panels),
         # One for each, so that a printer can put them on several sheets.
         figures=[_svg([panel]) for panel in panels],
         missing=_panels_of_missing(several),

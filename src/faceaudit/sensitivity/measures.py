@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 from scipy.stats import norm
-from statsmodels.stats.proportion import proportion_confint
-from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit.effects.paired_proportions import paired_interval
 from faceaudit.effects.resampling import as_resamples, draw_weights
+from faceaudit.effects.risks import wilson_interval
 from faceaudit.utils.arguments import as_probabilities, check_range, require_same_shape
 
 CONFIDENCE = 0.95
@@ -236,7 +236,7 @@ def share_table(shares: Mapping[str, np.ndarray], index: str) -> pd.DataFrame:
     table = pd.DataFrame.from_dict(counts, orient="index", columns=["n", "events"])
     n = table["n"].where(table["n"] > 0)
     table["estimate"] = table["events"] / n
-    low, high = proportion_confint(table["events"], n, 1 - CONFIDENCE, method="wilson")
+    low, high = wilson_interval(table["events"], n)
     table["low"] = low
     table["high"] = high
     return table.rename_axis(index)
@@ -254,7 +254,10 @@ def mean_interval(values: np.ndarray) -> Interval:
         return np.nan, np.nan, np.nan
     if len(values) == 1:
         return values.mean(), np.nan, np.nan
-    return values.mean(), *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE)
+    mean = values.mean()
+    se = values.std(ddof=1) / np.sqrt(len(values))
+    half_width = stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * se
+    return mean, mean - half_width, mean + half_width
 
 
 def net_interval(differences: np.ndarray) -> Interval:

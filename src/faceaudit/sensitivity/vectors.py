@@ -14,9 +14,9 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 from sklearn.svm import LinearSVC
-from statsmodels.stats.proportion import proportion_confint
 from torch import Tensor
 
+from faceaudit.effects.risks import wilson_interval
 from faceaudit.generators.image_cache import Generator
 from faceaudit.latents.directions import SVM_C
 from faceaudit.utils import seeding
@@ -176,7 +176,7 @@ def attribute_vector(
     is_positive = np.isin(np.arange(len(codes)), positive)
     model = LinearSVC(C=SVM_C, dual=False).fit(codes[training], is_positive[training])
     right = int((model.predict(codes[test]) == is_positive[test]).sum())
-    low, high = proportion_confint(right, len(test), method="wilson")
+    low, high = map(float, wilson_interval(right, len(test)))
     direction = model.coef_[0] / np.linalg.norm(model.coef_[0])
     return AttributeVector(name, direction, right / len(test), low, high, len(test))
 

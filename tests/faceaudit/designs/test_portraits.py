@@ -296,7 +296,7 @@ def test_missing_columns_and_errors_that_are_none_are_named(portraits):
         ({"covariates": ["hair", "hair"]}, "covariates is .*, a list with every name once was"),
         ({"columns": {"score": "a", "error": "b"}}, "columns.error is given besides columns.score"),
         ({"model": ASKED}, "columns.score is given besides a model"),
-        ({"axes": {}}, "axes is of 0 attributes"),
+        ({"axes": {}}, "axes has 0 attributes"),
     ],
 )
 def test_a_fault_of_the_file_names_its_field(change, sentence):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
-from statsmodels.stats.power import TTestPower
+from statsmodels.stats.power import TTestPower, normal_sample_size_one_tail
 
 from faceaudit.effects import Design, mcnemar, power, rogan_gladen, transects_needed
 from faceaudit.effects.planning import (
@@ -30,10 +30,14 @@ def test_the_printed_formula_is_a_paired_test_of_effective_pairs():
     difference = 0.02
     base = 0.05
     single = 2 * 0.05 * 0.95 + 0.02 * (1 - 2 * base) - 2 * 0.1 * np.sqrt(0.05 * 0.95 * 0.07 * 0.93)
-    effect = difference / np.sqrt(single - difference**2)
+    deviation = np.sqrt(single - difference**2)
+    effect = difference / deviation
     reference = TTestPower().power(effect, transects, 0.05, alternative="two-sided")
-    found = printed_power(transects, Design(difference, base, within=0.1, pairs=1))
-    assert found == pytest.approx(reference, abs=1e-3)
+    design = Design(difference, base, within=0.1, pairs=1)
+    assert printed_power(transects, design) == pytest.approx(reference, abs=1e-3)
+    needed = normal_sample_size_one_tail(difference, 0.9, 0.025, deviation)
+    assert printed_transects(design, power=0.9) == pytest.approx(needed)
+    assert printed_power(needed, design) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize("retention", [1.0, 2 / 3])

@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import binom, norm, ttest_rel
 from simulated import transect_frame
 from sklearn.linear_model import LogisticRegression
-from statsmodels.stats.proportion import confint_proportions_2indep
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from faceaudit.effects import direct_effects, holm, mde, risk_differences
@@ -24,6 +24,7 @@ from faceaudit.effects.risks import (
     fit_logits,
     hybrid_score_interval,
     read_cells,
+    wilson_interval,
 )
 
 CELLS = ["hair_level", "gender_level"]
@@ -325,3 +326,9 @@ def test_firth_maximises_the_penalised_likelihood(counts, separated):
         arguments = patterns, n, wrong, 1.0
         best = minimize(penalised, np.zeros(4), arguments, method="BFGS", options={"gtol": 1e-9})
         np.testing.assert_allclose(row, best.x, atol=1e-4)
+
+
+def test_wilson_intervals_are_those_of_statsmodels():
+    events = np.array([0, 1, 7, 40])
+    expected = proportion_confint(events, 40, method="wilson")
+    np.testing.assert_allclose(wilson_interval(events, 40), expected, atol=1e-12)

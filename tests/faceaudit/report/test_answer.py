@@ -7,7 +7,6 @@ import pytest
 from pretended_audits import pretended_table
 
 import faceaudit
-from faceaudit.report import facts
 from faceaudit.report.answer import MOST_SENTENCES, answer_of
 from faceaudit.report.gate import gate
 from faceaudit.report.page import answer_html, card, page
@@ -141,17 +140,6 @@ def test_the_headline_is_about_the_outcome_that_the_audit_asks_about_first():
     assert f": skin, {100 * largest:+.1f} points for dark (female); perceived gender, +" in headline
     assert headline.endswith(" points for male (selection rate; error rate undecided).")
     assert "Ask them first about images listed as female, dark:" in page(audit.report)
-
-
-def test_what_is_missing_for_one_reason_is_said_to_be_judged_twice():
-    report = with_refusals(["error", "no_face"]).report
-    said = "All that is missing belongs to one outcome: the rate of faces that were not found."
-    assert any(limit.startswith(said) for limit in report.limits)
-    assert not any("one outcome" in limit for limit in with_refusals(["error"]).report.limits)
-    rows = report.model_copy(deep=True)
-    rows.missing[0].estimate += 0.01
-    assert facts.outcomes_like_missing(report.judged) == ["no_face"]
-    assert facts.outcomes_like_missing(rows.judged) == []
 
 
 def test_the_largest_reason_for_leaving_out_rows_is_named():
