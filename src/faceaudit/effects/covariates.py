@@ -63,13 +63,13 @@ class Covariates:
             patterns = numbered(patterns * (code.max(initial=0) + 1) + code)
         return patterns
 
-    def without(self, name: str) -> Covariates:
-        """All covariates but one."""
+    def among(self, names: Sequence[str]) -> Covariates:
+        """Those of these names."""
         return Covariates(
             n=self.n,
-            codes={other: code for other, code in self.codes.items() if other != name},
-            levels={other: levels for other, levels in self.levels.items() if other != name},
-            numbers={other: number for other, number in self.numbers.items() if other != name},
+            codes={name: code for name, code in self.codes.items() if name in names},
+            levels={name: levels for name, levels in self.levels.items() if name in names},
+            numbers={name: numbers for name, numbers in self.numbers.items() if name in names},
         )
 
     @property

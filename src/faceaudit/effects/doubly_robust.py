@@ -39,7 +39,7 @@ from faceaudit.effects.risks import (
 from faceaudit.effects.verdicts import NOT_ESTIMABLE, mde, verdict
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_members
-from faceaudit.utils.errors import require_extra
+from faceaudit.utils.errors import InputError, require_extra
 
 FOLDS = 5
 """Parts of the clusters; a part is predicted by a fit to the others."""
@@ -58,8 +58,9 @@ Learner = Literal["logistic", "boosted"]
 """Kinds of both models: main effects with a ridge penalty (logistic; linear for numbers), or
 gradient-boosted trees, which find interactions and need the extra `adjusted`."""
 
-EFFECT_COLUMNS = ("estimate", "se", *LIMITS, "p", "mde")
+ESTIMATES = ["estimate", "se", *LIMITS, "p", "mde"]
 """Columns that are NaN where nothing is estimable."""
+EFFECT_COLUMNS = [*ESTIMATES, "verdict", "n", "dropped", "clusters", "reason"]
 
 
 @dataclass(frozen=True)
@@ -163,13 +164,20 @@ def doubly_robust_difference(
         [0.049, -0.013]
     """
     require_members([learner], SPLITS, "learner")
+    if not covariates:
+        raise InputError(
+            "covariates is empty, at least one column was expected",
+            field="covariates",
+            found=[],
+            expected="at least one column",
+        )
     if learner == "boosted":
         require_extra("adjusted", "sklearn")
     cell, known = read_levels(frame, outcome, treatment, covariates, cluster, is_number)
     obstacle = obstacle_of_cell(cell) or _obstacle_of_levels(cell, known)
     if obstacle:
         return _refused(cell, known, obstacle, is_number, tolerance)
-    bound = _propensity_bound(len(cell.present))
+    bound = propensity_bound(len(cell.present))
     predictions = _predict(cell, known, learner, is_number, seed, bound)
     weights = _weights(cell, predictions)
     overlap = _overlap(cell, predictions, weights)
@@ -186,7 +194,7 @@ def doubly_robust_difference(
 # --- overlap
 
 
-def _propensity_bound(clusters: int) -> float:
+def propensity_bound(clusters: int) -> float:
     """Least propensity that is used, of so many clusters; never more than a half."""
     return min(5 / (np.sqrt(clusters) * np.log(clusters)), 0.5)
 
@@ -277,7 +285,7 @@ def _balance(cell: Cell, known: Covariates, weights: np.ndarray | None) -> pd.Da
 # --- cross-fitting
 
 
-def _deal(cell: Cell, seed: int, split: int) -> np.ndarray:
+def deal_folds(cell: Cell, seed: int, split: int) -> np.ndarray:
     """Fold of every cluster (G,); each fold has its share of those with either level."""
     kind = cell.present @ [1, 2]
     order = seeding.rng(seed, "doubly robust: folds", split).permutation(len(kind))
@@ -291,7 +299,7 @@ def _predict(
     cell: Cell, known: Covariates, learner: Learner, is_number: bool, seed: int, bound: float
 ) -> Predictions:
     """Propensities and outcomes of all images, by fits to other folds."""
-    folds = np.stack([_deal(cell, seed, split) for split in range(SPLITS[learner])])
+    folds = np.stack([deal_folds(cell, seed, split) for split in range(SPLITS[learner])])
     fold_of_image = folds[:, cell.cluster]
     predict = _by_regression if learner == "logistic" else _by_trees
     chances = predict(cell.arm.astype(np.float64), None, known, fold_of_image, False)
@@ -431,24 +439,42 @@ def _averages(cell: Cell, predictions: Predictions, is_number: bool) -> Risks:
     return Risks(bounded, np.column_stack(influence), share, adjusted=True)
 
 
-def _effects(cell: Cell, adjusted: Risks, is_number: bool, tolerance: float) -> pd.DataFrame:
-    """The rows of `DoublyRobust.effects`."""
-    if is_number:
-        counted = mean_difference(cell.error, cell.arm == 1, cell.cluster)
-        rows = pd.DataFrame([counted, _student_columns(cell, adjusted)])
-        low, high, low90, high90 = (rows[name] for name in LIMITS)
-        rows["verdict"] = np.asarray(verdict(low, high, low90, high90, tolerance))
-        rows["n"] = len(cell.error)
-        rows["dropped"] = cell.dropped
-        rows["clusters"] = len(cell.present)
+def _effects(
+    cell: Cell, adjusted: Risks | None, is_number: bool, tolerance: float, reason: str = ""
+) -> pd.DataFrame:
+    """The rows of `DoublyRobust.effects`; without adjusted averages, the reason."""
+    rows = [_counted_columns(cell, is_number, tolerance)]
+    if adjusted is None:
+        rows.append({"verdict": NOT_ESTIMABLE, "reason": reason})
+    elif is_number:
+        rows.append(_with_verdict(_student_columns(cell, adjusted), tolerance))
     else:
-        risks = [crude_risks(cell), adjusted]
-        rows = pd.DataFrame(difference_columns([cell, cell], risks, tolerance))
-        rows["se"] = [_standard_error(cell, one) for one in risks]
-        rows.loc[rows["low"].isna(), "se"] = np.nan
-    rows.index = pd.Index(["unadjusted", "adjusted"], name="adjustment")
-    columns = [*EFFECT_COLUMNS, "verdict", "n", "dropped", "clusters", "reason"]
-    return rows.reindex(columns=columns)
+        rows.append(_columns_of_rates(cell, adjusted, tolerance))
+    table = pd.DataFrame(rows, pd.Index(["unadjusted", "adjusted"], name="adjustment"))
+    table["n"] = len(cell.error)
+    table["dropped"] = cell.dropped
+    table["clusters"] = len(cell.present)
+    return table.reindex(columns=EFFECT_COLUMNS)
+
+
+def _counted_columns(cell: Cell, is_number: bool, tolerance: float) -> dict[str, Any]:
+    """The difference of two rates or means as they are counted."""
+    if not is_number:
+        return _columns_of_rates(cell, crude_risks(cell), tolerance)
+    return _with_verdict(mean_difference(cell.error, cell.arm == 1, cell.cluster), tolerance)
+
+
+def _columns_of_rates(cell: Cell, risks: Risks, tolerance: float) -> dict[str, Any]:
+    """The difference of two rates with intervals made from Wilson's."""
+    columns = difference_columns([cell], [risks], tolerance)
+    row = {name: values[0] for name, values in columns.items()}
+    row["se"] = np.nan if np.isnan(row["low"]) else _standard_error(cell, risks)
+    return row
+
+
+def _with_verdict(row: dict[str, Any], tolerance: float) -> dict[str, Any]:
+    low, high, low90, high90 = (row[name] for name in LIMITS)
+    return {**row, "verdict": str(verdict(low, high, low90, high90, tolerance))}
 
 
 def _standard_error(cell: Cell, risks: Risks) -> float:
@@ -467,7 +493,7 @@ def _student_columns(cell: Cell, averages: Risks) -> dict[str, Any]:
     # Rounding leaves a little where all clusters agree.
     if se <= 1e-12 * max(float(np.abs(cell.error).max()), 1.0):
         reason = "no variation"
-        return {**dict.fromkeys(EFFECT_COLUMNS, np.nan), "reason": reason}
+        return {**dict.fromkeys(ESTIMATES, np.nan), "reason": reason}
     return {
         "estimate": estimate,
         "se": se,
@@ -485,11 +511,7 @@ def _refused(
     cell: Cell, known: Covariates, obstacle: str, is_number: bool, tolerance: float
 ) -> DoublyRobust:
     """The counted difference as far as there is one, and no adjusted one."""
-    nothing = Risks(np.full(2, np.nan), np.zeros((len(cell.present), 2)), np.zeros(1), obstacle)
-    effects = _effects(cell, nothing, is_number, tolerance)
-    effects.loc["adjusted", list(EFFECT_COLUMNS)] = np.nan
-    effects.loc["adjusted", "reason"] = obstacle
-    effects.loc["adjusted", "verdict"] = NOT_ESTIMABLE
+    effects = _effects(cell, None, is_number, tolerance, obstacle)
     both_levels = bool(cell.n.all())
     balance = _balance(cell, known if both_levels else Covariates(0, {}, {}, {}), None)
     return DoublyRobust(effects, _overlap_unknown(cell), np.nan, balance)

@@ -140,7 +140,8 @@ def robustness_to_omitted_variables(
     share_left = left / abs(slope) if slope else 0.0
     rows = []
     for name in covariates:
-        rest = np.column_stack([np.ones(len(arm)), known.without(name).design])
+        rest = known.among([other for other in covariates if other != name])
+        rest = np.column_stack([np.ones(len(arm)), rest.design])
         level_without = _residual(rest, arm)
         with_level = np.column_stack([rest, arm])
         outcome_without = _residual(with_level, cell.error)
