@@ -72,7 +72,7 @@ class Covariates:
             numbers={name: numbers for name, numbers in self.numbers.items() if name in names},
         )
 
-    @property
+    @cached_property
     def contrasts(self) -> list[tuple[str, str, np.ndarray]]:
         """What is balanced: covariate, level ("" of a number), and its indicator or numbers."""
         indicators = [

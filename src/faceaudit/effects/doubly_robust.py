@@ -43,7 +43,7 @@ from faceaudit.utils.errors import InputError, require_extra
 
 FOLDS = 5
 """Parts of the clusters; a part is predicted by a fit to the others."""
-SPLITS = {"logistic": 4, "boosted": 1}
+SPLITS = {"logistic": 3, "boosted": 1}
 """How often the clusters are dealt into folds, by the learner."""
 PENALTY = 1.0
 """Of the squares of coefficients, as by default in scikit-learn."""
@@ -266,20 +266,23 @@ def _balance(cell: Cell, known: Covariates, weights: np.ndarray | None) -> pd.Da
     Both are in units of the two levels' standard deviation without weights (Austin, Statistics in
     Medicine 28 (2009) 3083-3107). A covariate that does not vary has the difference 0.
     """
-    rows = []
+    names = [(name, level) for name, level, _ in known.contrasts]
+    table = pd.DataFrame(names, columns=["covariate", "level"])
+    if table.empty:
+        return table.assign(before=np.nan, after=np.nan)
+    values = np.column_stack([values for _, _, values in known.contrasts])
     is_high = cell.arm == 1
-    for name, level, values in known.contrasts:
-        low = values[~is_high]
-        high = values[is_high]
-        unit = np.sqrt((low.var() + high.var()) / 2)
-        after = np.nan
-        if weights is not None:
-            weighted_high = np.average(high, weights=weights[is_high])
-            after = weighted_high - np.average(low, weights=weights[~is_high])
-        gaps = np.array([high.mean() - low.mean(), after])
-        before, after = gaps / unit if unit > 0 else gaps * 0
-        rows.append({"covariate": name, "level": level, "before": before, "after": after})
-    return pd.DataFrame(rows, columns=["covariate", "level", "before", "after"])
+    high = values[is_high]
+    low = values[~is_high]
+    unit = np.sqrt((low.var(axis=0) + high.var(axis=0)) / 2)
+    unit = np.where(unit > 0, unit, 1.0)
+    table["before"] = (high.mean(axis=0) - low.mean(axis=0)) / unit
+    table["after"] = np.nan
+    if weights is not None:
+        of_high = weights[is_high] / weights[is_high].sum()
+        of_low = weights[~is_high] / weights[~is_high].sum()
+        table["after"] = (of_high @ high - of_low @ low) / unit
+    return table
 
 
 # --- cross-fitting

@@ -9,18 +9,17 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from faceaudit.effects import doubly_robust_difference, risk_differences
+from faceaudit.effects import DoublyRobust, doubly_robust_difference, risk_differences
 from faceaudit.effects.covariates import read_levels
 from faceaudit.effects.doubly_robust import FOLDS, SPLITS, deal_folds, propensity_bound
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
-sys.path.append(str(BENCHMARKS))
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 import doubly_robust as benchmark
 
+BENCHMARKS = Path(benchmark.__file__).parent
 COVARIATES = benchmark.COVARIATES
-
 RECORDED = ["hair", "age", "light"]
 """Covariates of the recorded portraits."""
 SEED = 20200715
@@ -33,8 +32,8 @@ def recorded() -> pd.DataFrame:
     return pd.read_csv(BENCHMARKS / "results" / "adjusted_portraits.csv")
 
 
-def adjusted(frame: pd.DataFrame, **keywords) -> pd.Series:
-    """The adjusted row of a world's portraits."""
+def adjusted(frame: pd.DataFrame, **keywords) -> DoublyRobust:
+    """What is found of a world's portraits."""
     return doubly_robust_difference(frame, "outcome", "dark", COVARIATES, "person", **keywords)
 
 
