@@ -18,6 +18,7 @@ from faceaudit.report import facts
 from faceaudit.report.gate import coverage_warnings, gate, warnings_of
 from faceaudit.report.page import answer_html, figure_of, write_card, write_html
 from faceaudit.report.schema import (
+    Adjusted,
     Disparity,
     Effect,
     Gap,
@@ -114,6 +115,16 @@ class AuditResult:
     def rates(self) -> pd.DataFrame:
         """Images, answers, errors and error rate of every combination of levels."""
         return table_of(self.report.rates, Rate)
+
+    @property
+    def adjusted(self) -> pd.DataFrame:
+        """Of portraits, a row per contrast and adjustment: differences of the first outcome.
+
+        The model "none" is the counted difference, on the portraits of "aipw"; see the argument
+        `adjustment` of `faceaudit.table`. What "aipw" rests on is in the parts `overlap`, `balance`
+        and `robustness` of `report`.
+        """
+        return table_of(self.report.adjusted, Adjusted)
 
     @property
     def power(self) -> pd.DataFrame:
