@@ -299,7 +299,8 @@ class Portraits:
             one has several portraits; "adjusted": the differences after linear (transects, equation
             2) and logistic regression on the other axes and the covariates, and by AIPW where the
             plan asks for it; then also "overlap", "balance", "robustness" and "benchmarks", see
-            `_doubly_robust_tables`; and with transects "carried", see `_carried_effects`. Where scores are known, also "thresholds".
+            `_doubly_robust_tables`; and with transects "carried", see `_carried_effects`. Where
+            scores are known, also "thresholds".
 
         Raises:
             InputError: no portrait has both a label and an answer.
@@ -336,8 +337,9 @@ class Portraits:
         if outcome != NUMBER and len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(known, outcome, plan)
             say("compared: adjusted differences")
-        if learner_of_adjustment(plan):
-            robust = _doubly_robust_tables(known, outcome, plan)
+        learner = learner_of_adjustment(plan)
+        if learner is not None:
+            robust = _doubly_robust_tables(known, outcome, learner, plan)
             of_regressions = [tables["adjusted"]] if "adjusted" in tables else []
             by_model = [robust["unadjusted"], *of_regressions, robust["adjusted"]]
             tables |= robust | {"adjusted": pd.concat(by_model, ignore_index=True)}
@@ -722,13 +724,16 @@ def _adjusted_differences(known: pd.DataFrame, outcome: str, plan: Plan) -> pd.D
     return pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
 
 
-def _doubly_robust_tables(known: pd.DataFrame, outcome: str, plan: Plan) -> dict[str, pd.DataFrame]:
+def _doubly_robust_tables(
+    known: pd.DataFrame, outcome: str, learner: effects.Learner, plan: Plan
+) -> dict[str, pd.DataFrame]:
     """Differences between levels by AIPW on all other columns, and what they rest on.
 
     Args:
         known: portraits whose outcome is known.
         outcome: column.
-        plan: of the audit, which asks for AIPW.
+        learner: of both models.
+        plan: of the audit.
 
     Returns:
         Each with the columns axis and contrast. "unadjusted" and "adjusted": a row per contrast,
@@ -737,7 +742,6 @@ def _doubly_robust_tables(known: pd.DataFrame, outcome: str, plan: Plan) -> dict
         attribute would have to be that the table lacks, and "benchmarks": one as strong as each
         covariate, see `faceaudit.effects.Robustness`.
     """
-    learner = learner_of_adjustment(plan)
     model = MODEL_OF_LEARNER[learner]
     is_number = outcome == NUMBER
     columns = [*plan["axes"], *plan["covariates"]]

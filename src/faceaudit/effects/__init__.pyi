@@ -1,5 +1,6 @@
 from .clustered_logit import firth_log_odds_ratios as firth_log_odds_ratios
 from .doubly_robust import DoublyRobust as DoublyRobust
+from .doubly_robust import Learner as Learner
 from .doubly_robust import doubly_robust_difference as doubly_robust_difference
 from .matched import all_matched_effects as all_matched_effects
 from .matched import matched_effects as matched_effects
