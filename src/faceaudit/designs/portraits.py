@@ -342,7 +342,11 @@ class Portraits:
             robust = _doubly_robust_tables(known, outcome, learner, plan)
             of_regressions = [tables["adjusted"]] if "adjusted" in tables else []
             by_model = [robust["unadjusted"], *of_regressions, robust["adjusted"]]
-            tables |= robust | {"adjusted": pd.concat(by_model, ignore_index=True)}
+            rows = pd.concat(by_model, ignore_index=True)
+            # All estimates of a contrast stand together.
+            order = rows.groupby(["axis", "contrast"], sort=False).ngroup()
+            rows = rows.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+            tables |= robust | {"adjusted": rows}
             say("compared: doubly robust differences")
         if self.transects is not None:
             tables["carried"] = _carried_effects(known, self.transects, tables[families.GAPS], plan)

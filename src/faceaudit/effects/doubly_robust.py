@@ -185,7 +185,7 @@ def doubly_robust_difference(
     obstacle = _obstacle_of_overlap(predictions.outside, overlap, bound, cell.unit)
     if obstacle:
         refused = _refused(cell, known, obstacle, is_number, tolerance)
-        return replace(refused, overlap=overlap, bound=bound, balance=balance)
+        return replace(refused, overlap=overlap, balance=balance)
     risks = _averages(cell, predictions, is_number)
     effects = _effects(cell, risks, is_number, tolerance)
     return DoublyRobust(effects, overlap, bound, balance)
@@ -196,6 +196,8 @@ def doubly_robust_difference(
 
 def propensity_bound(clusters: int) -> float:
     """Least propensity that is used, of so many clusters; never more than a half."""
+    if clusters < 2:
+        return 0.5
     return min(5 / (np.sqrt(clusters) * np.log(clusters)), 0.5)
 
 
@@ -517,7 +519,8 @@ def _refused(
     effects = _effects(cell, None, is_number, tolerance, obstacle)
     both_levels = bool(cell.n.all())
     balance = _balance(cell, known if both_levels else Covariates(0, {}, {}, {}), None)
-    return DoublyRobust(effects, _overlap_unknown(cell), np.nan, balance)
+    bound = propensity_bound(len(cell.present))
+    return DoublyRobust(effects, _overlap_unknown(cell), bound, balance)
 
 
 def _overlap_unknown(cell: Cell) -> pd.DataFrame:

@@ -91,7 +91,7 @@ def test_the_unadjusted_row_is_the_counted_difference(recorded):
 def test_one_of_both_models_may_be_wrong(name):
     world = benchmark.World(0.1, *benchmark.WORLDS[name])
     errors = []
-    for audit in range(40):
+    for audit in range(25):
         frame = world.audit(800, seeding.rng(7, f"planted/{name}", audit))
         found = adjusted(frame).effects
         errors.append(found["estimate"] - world.truth)
@@ -101,7 +101,7 @@ def test_one_of_both_models_may_be_wrong(name):
     if name == "both models wrong":
         assert mean["adjusted"] > 0.15
     else:
-        assert abs(mean["adjusted"]) < 3 * standard_error["adjusted"] < 0.02
+        assert abs(mean["adjusted"]) < 3 * standard_error["adjusted"] < 0.03
 
 
 def test_trees_find_the_interaction_that_main_effects_lack():
