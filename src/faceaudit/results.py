@@ -120,9 +120,9 @@ class AuditResult:
     def adjusted(self) -> pd.DataFrame:
         """Of portraits, a row per contrast and adjustment: differences of the first outcome.
 
-        The model "none" is the counted difference, on the portraits of "aipw"; see the argument
-        `adjustment` of `faceaudit.table`. What "aipw" rests on is in the parts `overlap`, `balance`
-        and `robustness` of `report`.
+        The model "none" is the counted difference, on the portraits of "aipw", which is there if
+        the audit asked for this adjustment. The report's `overlap`, `balance` and `robustness` say
+        what it rests on.
         """
         return table_of(self.report.adjusted, Adjusted)
 
