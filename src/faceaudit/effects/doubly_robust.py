@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.special import expit, stdtr, stdtrit
+from threadpoolctl import threadpool_limits
 
 from faceaudit.effects.covariates import Covariates, read_levels
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
@@ -386,18 +387,22 @@ def _by_trees(
     fold_of_image: np.ndarray,
     is_number: bool,
 ) -> np.ndarray:
-    """Predictions (S, n) of a target (n,) by gradient-boosted trees; arguments as before."""
+    """Predictions (S, n) of a target (n,) by gradient-boosted trees; arguments as before.
+
+    Fits of so few images are done sooner than several threads have met.
+    """
     columns = [*known.codes.values(), *known.numbers.values()]
     design = np.column_stack(columns).astype(np.float64)
     is_category = [name in known.codes for name in (*known.codes, *known.numbers)]
     use = np.ones(len(target), dtype=bool) if fitted is None else fitted
     predicted = np.empty(fold_of_image.shape)
-    for split, fold in enumerate(fold_of_image):
-        for number in range(FOLDS):
-            training = use & (fold != number)
-            held_out = fold == number
-            predict = _fitted_trees(design[training], target[training], is_category, is_number)
-            predicted[split, held_out] = predict(design[held_out])
+    with threadpool_limits(1, "openmp"):
+        for split, fold in enumerate(fold_of_image):
+            for number in range(FOLDS):
+                training = use & (fold != number)
+                held_out = fold == number
+                predict = _fitted_trees(design[training], target[training], is_category, is_number)
+                predicted[split, held_out] = predict(design[held_out])
     return predicted
 
 
