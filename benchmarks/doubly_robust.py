@@ -53,6 +53,8 @@ WORLDS = {
 }
 """Name → whether the interaction is in the level, and whether it is in the errors."""
 COVARIATES = list(LEVELS)
+SCORES = ("coverage (%)", "from (%)", "to (%)", "bias", "±", "RMSE", "half-width, median")
+"""Columns of the record, of the audits that are estimable."""
 
 
 @dataclass(frozen=True)
@@ -128,23 +130,23 @@ def count(what: str, world: World, people: int, repetitions: int) -> dict[str, s
             refused += 1
             continue
         rows.append(found.effects.loc["adjusted", ["estimate", "low", "high"]].to_numpy(float))
+    share_refused = {"what": what, "not estimable (%)": 100 * refused / repetitions}
     if not rows:
-        return {"what": what, "not estimable (%)": 100.0, "coverage (%)": "–"}
+        return share_refused | dict.fromkeys(SCORES, "–")
     estimate, low, high = np.array(rows).T
     held = int(((low <= truth) & (truth <= high)).sum())
     ends = proportion_confint(held, len(rows), method="wilson")
     points = 1 if world.is_number else 100
-    return {
-        "what": what,
-        "not estimable (%)": 100 * refused / repetitions,
-        "coverage (%)": 100 * held / len(rows),
-        "from (%)": 100 * ends[0],
-        "to (%)": 100 * ends[1],
-        "bias (points)": points * float(estimate.mean() - truth),
-        "± (points)": points * 1.96 * float(estimate.std() / np.sqrt(len(rows))),
-        "RMSE (points)": points * float(np.sqrt(((estimate - truth) ** 2).mean())),
-        "half-width (points), median": points * float(np.median(high - low) / 2),
-    }
+    scores = (
+        100 * held / len(rows),
+        100 * ends[0],
+        100 * ends[1],
+        points * float(estimate.mean() - truth),
+        points * 1.96 * float(estimate.std() / np.sqrt(len(rows))),
+        points * float(np.sqrt(((estimate - truth) ** 2).mean())),
+        points * float(np.median(high - low) / 2),
+    )
+    return share_refused | dict(zip(SCORES, scores, strict=True))
 
 
 def lines() -> list[tuple[str, World, int]]:
@@ -193,11 +195,14 @@ def main() -> None:
     wrong = [
         row["what"]
         for row in rows
-        if row.get("to (%)", 100) < 100 * MARK and "both models wrong" not in row["what"]
+        if row["to (%)"] != "–"
+        and row["to (%)"] < 100 * MARK
+        and "both models wrong" not in row["what"]
     ]
     costs = ", ".join(f"{name} {1000 * time:.1f} ms" for name, time in times.items())
     facts = {
         "audits": f"{repetitions:,} of each line; people have one to {MOST} portraits",
+        "bias, RMSE and half-width": "in points; those of a number in its own unit",
         "mark": f"{MARK:.0%}; lines whose interval lies below it: {', '.join(wrong) or 'none'}",
         "an audit of 2,500 portraits": costs,
         "AIPW against g-computation": f"{times['AIPW'] / times['g-computation']:.2f} times",
