@@ -144,6 +144,26 @@ def test_a_level_without_errors_still_has_an_interval():
     assert none["low"] < none["estimate"] == 0 < none["high"]
 
 
+def test_covariates_that_do_not_vary_leave_the_counted_difference():
+    frame = benchmark.World(0.1).audit(200, seeding.rng(7, "planted/constant"))
+    frame = frame.assign(place="here", height=1.0)
+    for is_number in (False, True):
+        found = doubly_robust_difference(
+            frame, "outcome", "dark", ["place", "height"], "person", is_number=is_number
+        )
+        assert np.ptp(found.effects["estimate"]) < 0.01
+        assert abs(found.balance[["before", "after"]]).max(axis=None) < 1e-9
+
+
+def test_people_may_be_at_both_levels():
+    frame = benchmark.World(0.1).audit(200, seeding.rng(7, "planted/both"))
+    frame["dark"] = np.random.default_rng(1).integers(2, size=len(frame))
+    found = adjusted(frame)
+    assert found.overlap["clusters"].sum() > found.effects["clusters"].iloc[0]
+    row = found.effects.loc["adjusted"]
+    assert row["low"] < 0 < row["high"] and abs(row["estimate"]) < 0.1
+
+
 def separated(frame: pd.DataFrame) -> pd.DataFrame:
     """The level follows from a number."""
     return frame.assign(age=frame["dark"] * 10.0 + frame["age"])
