@@ -57,7 +57,7 @@ PIP := .venv/bin/python -m pip install --quiet $(if $(HOME),,--no-cache-dir)
 	  { echo "make env: pip reaches no package index, see above; it needs a network, or a mirror in PIP_INDEX_URL" >&2; exit 1; }
 	@echo "make env: fetching and installing a few gigabytes; pip says nothing for some minutes"
 	$(PIP) --require-hashes --requirement requirements.lock
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[torch,onnx,http,openvino,node,people,cluster]'
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[torch,onnx,http,openvino,node,people,cluster,adjusted]'
 	.venv/bin/python tools/kernelspec.py
 	touch $@
 

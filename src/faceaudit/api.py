@@ -18,7 +18,7 @@ import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.designs.matched import MatchedImages
-from faceaudit.families import Plan
+from faceaudit.families import REGRESSION, Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.models.answers import Notify, silent
@@ -48,7 +48,8 @@ NAME = "audit"
 EXPECTED_POLICY = "a mapping of demands to their limits, as {'faces': 30},"
 EXPECTED_IGNORE = "a mapping of columns to the values that are left out"
 ARGUMENTS_OF_DESIGN = {
-    f"design.{name}": name for name in ("tolerance", "seed", "power", "incomplete", "contrasts")
+    f"design.{name}": name
+    for name in ("tolerance", "seed", "power", "incomplete", "contrasts", "adjustment")
 }
 """Key of an audit file → the argument that has its place, in every function."""
 ARGUMENTS_OF_TABLE = (
@@ -132,6 +133,7 @@ class ImageSettings(TypedDict, total=False):
     annotated: Sequence[str]
     incomplete: str
     contrasts: str
+    adjustment: str
     policy: Mapping[str, Any] | None
     ignore: Mapping[str, Sequence[Any]] | None
     accept: Sequence[str]
@@ -226,6 +228,7 @@ def table(
     annotated: Sequence[str] = (),
     incomplete: str = "refuse",
     contrasts: str = "reference",
+    adjustment: str = REGRESSION,
     policy: Mapping[str, Any] | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
@@ -276,6 +279,10 @@ def table(
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, "reference" compares each level with the
             first, "adjacent" with the one before it.
+        adjustment: of portraits. "regression" adjusts by a linear and a logistic regression.
+            "aipw" adds the doubly robust estimator with its overlap and balance, and says how
+            strong an attribute that the table lacks would have to be; "boosted aipw" does so by
+            boosted trees, of the extra `adjusted`.
         policy: what must be there before the model may pass: "faces" or people of every cell
             that count, by default 30 or more; "unanswered", the share of them without an answer or
             a label, at most 0.2; "left_out", the share of rows left out for a value that was not
@@ -332,6 +339,7 @@ def table(
         annotated=annotated,
         incomplete=incomplete,
         contrasts=contrasts,
+        adjustment=adjustment,
         policy=policy,
         ignore=ignore,
         accept=accept,
@@ -534,6 +542,7 @@ def specification_of_table(
     if unit is None:
         content["kind"] = "portraits"
         content["covariates"] = list(settings.get("covariates", ()))
+        design["adjustment"] = settings.get("adjustment", REGRESSION)
         ignored = settings.get("ignore") or {}
         content["ignore"] = {column: _as_texts(values) for column, values in ignored.items()}
     else:
@@ -591,18 +600,18 @@ def _require_lists(settings: TableSettings) -> None:
 def _require_keywords_of_design(settings: TableSettings) -> None:
     """Raise InputError where a keyword is of the other kind of images."""
     of_portraits = settings.get("unit") is None
-    others = (
-        ("placebos", "annotated", "weights")
-        if of_portraits
-        else ("covariates", "ignore", "identity")
-    )
+    of_matched_images = ("placebos", "annotated", "weights")
+    of_found_portraits = ("covariates", "ignore", "identity", "adjustment")
+    others = of_matched_images if of_portraits else of_found_portraits
     kind = "portraits" if of_portraits else "matched images"
     for name in others:
-        if settings.get(name):
+        given = settings.get(name)
+        is_default = name == "adjustment" and given == REGRESSION
+        if given and not is_default:
             raise InputError(
                 f"{name} is given, and {kind} take none",
                 field=name,
-                found=settings.get(name),
+                found=given,
                 expected=f"keywords of {kind}",
             )
 

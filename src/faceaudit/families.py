@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from faceaudit.comparisons import REFERENCE, Contrast
 
@@ -41,11 +41,24 @@ MISSING_PAIRS = ("missing positives", "missing negatives")
 """Rates of pairs without a similarity in a table, of one person and of two, among the measures."""
 
 
+REGRESSION = "regression"
+BOOSTED_AIPW = "boosted aipw"
+"""Adjustments of an audit of portraits: regressions alone, and AIPW by trees besides."""
+
+
 def pairs_of_contrasts(contrasts: Sequence[Contrast]) -> list[tuple[Contrast, Contrast]]:
     """Every two contrasts of different axes."""
     return [
         (first, second) for first, second in combinations(contrasts, 2) if first.axis != second.axis
     ]
+
+
+def learner_of_adjustment(plan: Plan) -> Literal["logistic", "boosted"] | None:
+    """Learner of the doubly robust adjustment of a plan; None where there are regressions alone."""
+    adjustment = plan.get("adjustment", REGRESSION)
+    if adjustment == REGRESSION:
+        return None
+    return "boosted" if adjustment == BOOSTED_AIPW else "logistic"
 
 
 def kind_of_contrasts(plan: Plan) -> str:

@@ -24,6 +24,7 @@ from faceaudit.api import (
     power_of,
 )
 from faceaudit.designs.portraits import Portraits
+from faceaudit.families import REGRESSION
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, read_matched_images
 from faceaudit.models.answers import Notify
@@ -81,6 +82,7 @@ def classifier(
     annotated: Sequence[str] = (),
     incomplete: str = "refuse",
     contrasts: str = "reference",
+    adjustment: str = REGRESSION,
     policy: Mapping[str, Any] | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
@@ -129,6 +131,7 @@ def classifier(
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, as of `table`.
+        adjustment: of portraits, as of `table`.
         policy: what must be there before the model may pass; see `CoveragePolicy` of
             `faceaudit.file.parts`.
         ignore: of portraits, column → values whose rows are left out on purpose.
@@ -194,6 +197,7 @@ def classifier(
         annotated=annotated,
         incomplete=incomplete,
         contrasts=contrasts,
+        adjustment=adjustment,
         policy=policy,
         ignore=ignore,
         accept=accept,

@@ -49,6 +49,7 @@ from faceaudit.families import (
     MISSING_PAIRS,
     OUTCOMES,
     PLACEBOS,
+    REGRESSION,
     Plan,
     pairs_of_contrasts,
 )
@@ -258,6 +259,9 @@ def make_plan(
         plan["little"] = LITTLE_EXPLAINED
         plan["most"] = MOST_EXPLAINED
         plan["covariates"] = specification.covariates
+        # Plans with regressions alone are as they were before there was another adjustment.
+        if design.adjustment != REGRESSION:
+            plan["adjustment"] = design.adjustment
         plan["ignore"] = specification.ignore
         plan["transects"] = bool(specification.transects)
     else:

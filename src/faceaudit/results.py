@@ -19,6 +19,7 @@ from faceaudit.report import facts
 from faceaudit.report.gate import coverage_warnings, gate, warnings_of
 from faceaudit.report.page import answer_html, figure_of, write_card, write_html
 from faceaudit.report.schema import (
+    Adjusted,
     Disparity,
     Effect,
     Gap,
@@ -119,6 +120,16 @@ class AuditResult:
     def rates(self) -> pd.DataFrame:
         """Images, answers, errors and error rate of every combination of levels."""
         return table_of(self.report.rates, Rate)
+
+    @property
+    def adjusted(self) -> pd.DataFrame:
+        """Of portraits, a row per contrast and adjustment: differences of the first outcome.
+
+        The model "none" is the counted difference, on the portraits of "aipw", which is there if
+        the audit asked for this adjustment. The report's `overlap`, `balance` and `robustness` say
+        what it rests on.
+        """
+        return table_of(self.report.adjusted, Adjusted)
 
     @property
     def power(self) -> pd.DataFrame:

@@ -438,6 +438,7 @@ def test_versions_with_other_labels_are_not_compared(frame):
     ("settings", "words"),
     [
         ({"covariates": ["age"]}, "covariates is given, and matched images take none"),
+        ({"adjustment": "aipw"}, "adjustment is given, and matched images take none"),
         ({"ignore": {"skin": ["mid"]}}, "ignore is given, and matched images take none"),
         ({"unit": None, "placebos": AXES}, "placebos is given, and portraits take none"),
         ({"unit": None, "covariates": "age"}, "covariates is 'age', a list of names"),

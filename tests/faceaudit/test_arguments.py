@@ -82,6 +82,11 @@ def refusal(call, *arguments, **keywords):
         ({"tolerance": 0.95}, "tolerance is 0.95, a number below 0.89 was expected"),
         ({"label": []}, "label is [], one name or more was expected"),
         ({"score": "label"} | {"pred": "label"}, "pred and score are given, one of them was"),
+        ({"unit": None, "adjustment": "match"}, "adjustment is 'match', 'regression', 'aipw' or"),
+        (
+            {"unit": None, "adjustment": "aipw", "axes": {"skin": ["light", "dark"]}},
+            "adjustment is aipw with one axis and no covariate, another axis, or covariates",
+        ),
         ({"unit": None, "covariates": ["unit", "unit"]}, "covariates is ['unit', 'unit'], a list"),
         ({"unit": None, "covariates": ["skin"]}, "covariates: the column 'skin' is an axis too"),
     ],

@@ -23,7 +23,7 @@ from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.verdicts import beyond_by_interval
-from faceaudit.families import Plan, kind_of_contrasts
+from faceaudit.families import BOOSTED_AIPW, Plan, kind_of_contrasts, learner_of_adjustment
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
@@ -50,13 +50,21 @@ from faceaudit.outcomes import (
     tolerance_of,
     with_outcomes,
 )
-from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
+from faceaudit.report.build import (
+    Tables,
+    count_images,
+    robustness_rows,
+    rows_of,
+    rows_with_sentences,
+)
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.names import comparable
 from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged, with_p_values
 
+MODEL_OF_LEARNER = {"logistic": "aipw", "boosted": "boosted aipw"}
+"""Learner of the doubly robust adjustment → what its rows are called."""
 FIFTHS = 5
 """Groups of a covariate of numbers.
 
@@ -141,6 +149,8 @@ class Portraits:
             >>> data.frame["error"].tolist(), data.left_out.values.tolist()
             ([0.0, 1.0, nan], [['skin', '?', 1]])
         """
+        if specification.design.adjustment == BOOSTED_AIPW:
+            require_extra("adjusted", "sklearn")
         rows = Rows.read(table)
         columns = specification.columns
         axes = specification.axes
@@ -288,8 +298,10 @@ class Portraits:
             axis, in one cell of the others or over all portraits, intervals with identities as
             units); "rates": error rates with Wilson's intervals, and with those of identities where
             one has several portraits; "adjusted": the differences after linear (transects, equation
-            2) and logistic regression on the other axes and the covariates; and with transects
-            "carried", see `_carried_effects`. Where scores are known, also "thresholds".
+            2) and logistic regression on the other axes and the covariates, and by AIPW where the
+            plan asks for it; then also "overlap", "balance", "robustness" and "benchmarks", see
+            `_doubly_robust_tables`; and with transects "carried", see `_carried_effects`. Where
+            scores are known, also "thresholds".
 
         Raises:
             InputError: no portrait has both a label and an answer.
@@ -327,6 +339,17 @@ class Portraits:
         if outcome != NUMBER and len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(known, outcome, plan)
             say("compared: adjusted differences")
+        learner = learner_of_adjustment(plan)
+        if learner is not None:
+            robust = _doubly_robust_tables(known, outcome, learner, plan)
+            of_regressions = [tables["adjusted"]] if "adjusted" in tables else []
+            by_model = [robust["unadjusted"], *of_regressions, robust["adjusted"]]
+            rows = pd.concat(by_model, ignore_index=True)
+            # All estimates of a contrast stand together.
+            order = rows.groupby(["axis", "contrast"], sort=False).ngroup()
+            rows = rows.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+            tables |= robust | {"adjusted": rows}
+            say("compared: doubly robust differences")
         if self.transects is not None:
             tables["carried"] = _carried_effects(known, self.transects, tables[families.GAPS], plan)
         return tables
@@ -340,8 +363,17 @@ class Portraits:
         gaps = gaps.reset_index("family")
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
-        for name in ("thresholds", "rates", "adjusted", "carried"):
+        for name in (
+            "thresholds",
+            "rates",
+            "adjusted",
+            "overlap",
+            "balance",
+            "benchmarks",
+            "carried",
+        ):
             parts[name] = rows_of(name, tables.get(name))
+        parts["robustness"] = robustness_rows(tables.get("robustness"), parts["benchmarks"])
         left_out = self.left_out.assign(on_purpose=_on_purpose(self.left_out, plan["ignore"]))
         parts["left_out"] = rows_of("left_out", left_out)
         covered = self._covered(list(plan["axes"]), first_outcome(plan), left_out)
@@ -691,6 +723,56 @@ def _adjusted_differences(known: pd.DataFrame, outcome: str, plan: Plan) -> pd.D
         table["contrast"] = [contrast.name for contrast in contrasts]
         tables.append(table.assign(model=model))
     return pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
+
+
+def _doubly_robust_tables(
+    known: pd.DataFrame, outcome: str, learner: effects.Learner, plan: Plan
+) -> dict[str, pd.DataFrame]:
+    """Differences between levels by AIPW on all other columns, and what they rest on.
+
+    Args:
+        known: portraits whose outcome is known.
+        outcome: column.
+        learner: of both models.
+        plan: of the audit.
+
+    Returns:
+        Each with the columns axis and contrast. "unadjusted" and "adjusted": a row per contrast,
+        the same portraits without and with adjustment. "overlap": a row per level, "balance": per
+        level of a covariate, see `faceaudit.effects.DoublyRobust`. "robustness": how strong an
+        attribute would have to be that the table lacks, and "benchmarks": one as strong as each
+        covariate, see `faceaudit.effects.Robustness`.
+    """
+    model = MODEL_OF_LEARNER[learner]
+    is_number = outcome == NUMBER
+    columns = [*plan["axes"], *plan["covariates"]]
+    tables: dict[str, list[pd.DataFrame]] = {}
+    for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan)):
+        axis = contrast.axis
+        portraits = _at_levels_of(known, contrast)
+        others = [column for column in columns if column != axis]
+        compared = (portraits, outcome, axis, others, "identity")
+        found = effects.doubly_robust_difference(
+            *compared,
+            learner=learner,
+            is_number=is_number,
+            seed=plan["seed"],
+            tolerance=plan["tolerance"],
+        )
+        robustness = effects.robustness_to_omitted_variables(*compared, is_number=is_number)
+        level_pair = [contrast.low_name, contrast.high_name]
+        of_contrast = {
+            "unadjusted": found.effects.loc[["unadjusted"]].assign(model="none"),
+            "adjusted": found.effects.loc[["adjusted"]].assign(model=model),
+            "overlap": found.overlap.assign(level=level_pair, bound=found.bound),
+            "balance": found.balance,
+            "robustness": pd.DataFrame([vars(robustness)]).drop(columns="benchmarks"),
+            "benchmarks": robustness.benchmarks,
+        }
+        for name, table in of_contrast.items():
+            named = table.assign(axis=axis, contrast=contrast.name, outcome=outcome)
+            tables.setdefault(name, []).append(named.rename(columns={"clusters": "identities"}))
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
 
 
 def _carried_effects(

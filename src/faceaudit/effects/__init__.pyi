@@ -1,7 +1,15 @@
 from .clustered_logit import firth_log_odds_ratios as firth_log_odds_ratios
+from .doubly_robust import DoublyRobust as DoublyRobust
+from .doubly_robust import Learner as Learner
+from .doubly_robust import doubly_robust_difference as doubly_robust_difference
 from .matched import all_matched_effects as all_matched_effects
 from .matched import matched_effects as matched_effects
 from .matched import pruning_bounds as pruning_bounds
+from .omitted_variable_bias import Robustness as Robustness
+from .omitted_variable_bias import (
+    robustness_to_omitted_variables as robustness_to_omitted_variables,
+)
+from .omitted_variable_bias import robustness_value as robustness_value
 from .paired_proportions import mcnemar as mcnemar
 from .paired_proportions import paired_interval as paired_interval
 from .planning import Design as Design

@@ -19,6 +19,7 @@ from faceaudit.effects.error_rates import AGE_GROUPS, STRATA, age_group, discret
 from faceaudit.effects.resampling import as_codes, as_resamples, resampled_sums
 from faceaudit.effects.risks import (
     RANK_TOLERANCE,
+    arms_of_levels,
     code_levels,
     complete_rows,
     fit_logits,
@@ -26,7 +27,6 @@ from faceaudit.effects.risks import (
     pattern_counts,
 )
 from faceaudit.utils.arguments import as_finite, as_rates, refuse, require_columns, require_present
-from faceaudit.utils.errors import InputError
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": (STRATA["hair_length"][0], ("Short hair", "Long hair")),
@@ -93,14 +93,7 @@ def linear_effects(
     arms = []
     constant = []
     for column in treatments:
-        arm, levels = code_levels(known[column])
-        if len(levels) > 2:
-            raise InputError(
-                f"column {column!r} has the levels {levels}: keep two of them",
-                field=column,
-                found=levels,
-                expected="two levels",
-            )
+        arm, levels = arms_of_levels(known, column)
         arms.append(arm)
         constant.append(len(levels) < 2)
     X = np.column_stack([np.ones(len(known)), *_dummies(known, adjust), *arms]).astype(float)

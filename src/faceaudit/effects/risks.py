@@ -103,7 +103,7 @@ def risk_differences(
     cells, index = read_cells(frame, outcome, treatment, by, cluster, adjust)
     estimate = adjusted_risks if adjust else crude_risks
     risks = [estimate(cell) for cell in cells]
-    table = pd.DataFrame(_difference_columns(cells, risks, tolerance), index=index)
+    table = pd.DataFrame(difference_columns(cells, risks, tolerance), index=index)
     table.attrs["firth"] = any(cell_risks.firth for cell_risks in risks)
     return table
 
@@ -149,8 +149,8 @@ def direct_effects(
     total = [crude_risks(cell) for cell in cells]
     direct = [adjusted_risks(cell) for cell in cells]
     columns = {
-        "total": _difference_columns(cells, total, tolerance),
-        "direct": _difference_columns(cells, direct, tolerance),
+        "total": difference_columns(cells, total, tolerance),
+        "direct": difference_columns(cells, direct, tolerance),
         "total - direct": _eliminated_columns(cells, total, direct, tolerance),
     }
     tables = {effect: pd.DataFrame(table, index=index) for effect, table in columns.items()}
@@ -362,14 +362,7 @@ def read_cells(
     required = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
     complete = complete_rows(frame, required, [*by, *adjust])
     error = as_rates(frame[outcome])[complete]
-    arm, present = code_levels(frame[treatment])
-    if len(present) > 2:
-        raise InputError(
-            f"column {treatment!r} has the levels {present}: keep two of them",
-            field=treatment,
-            found=present,
-            expected="two levels",
-        )
+    arm, present = arms_of_levels(frame, treatment)
     # A treatment may have one level, or none: the names of the other arms are then empty.
     arm_names = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
@@ -525,7 +518,7 @@ def _fit_cell(
     return coefficients, True
 
 
-def _difference_columns(
+def difference_columns(
     cells: Sequence[Cell], risks: Sequence[Risks], tolerance: float
 ) -> dict[str, np.ndarray]:
     """Columns of `risk_differences`, (C,) each."""
@@ -587,6 +580,13 @@ def _is_binomial(cell: Cell, risks: Risks) -> bool:
 
 def _reason(cell: Cell, risks: Risks) -> str:
     """Why a cell has no interval, else empty."""
+    if not cell.n.all():
+        return obstacle_of_cell(cell)
+    return risks.obstacle or obstacle_of_cell(cell)
+
+
+def obstacle_of_cell(cell: Cell) -> str:
+    """Why the images of a cell allow no comparison by clusters, else empty."""
     absent = cell.n == 0
     single = cell.present.sum(axis=0) == 1
     if absent.all():
@@ -595,8 +595,6 @@ def _reason(cell: Cell, risks: Risks) -> str:
         return "constant treatment"
     if absent.any():
         return f"no image with {cell.levels[absent.argmax()]}"
-    if risks.obstacle:
-        return risks.obstacle
     if len(cell.present) == 1:
         return "one cluster"
     if single.any():
@@ -618,7 +616,7 @@ def _eliminated_columns(
     Returns:
         The columns, (C,) each.
     """
-    direct_effect = _difference_columns(cells, direct, tolerance)
+    direct_effect = difference_columns(cells, direct, tolerance)
     # The degrees of freedom are those of the total effect: they follow from the numbers of images
     # in clusters alone, those of the direct effect from its regression too.
     of_total, df = zip(*map(corrected_influence, cells, total), strict=True)
@@ -679,6 +677,22 @@ def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
         return values.cat.codes.to_numpy(np.int64), values.cat.categories.tolist()
     codes, levels = pd.factorize(values.to_numpy(), sort=True)
     return codes, levels.tolist()
+
+
+def arms_of_levels(frame: pd.DataFrame, treatment: str) -> tuple[np.ndarray, list]:
+    """Code of every row (n,) as of `code_levels`, and the levels of a treatment, two at most.
+
+    Raises InputError for more levels.
+    """
+    arm, levels = code_levels(frame[treatment])
+    if len(levels) > 2:
+        raise InputError(
+            f"column {treatment!r} has the levels {levels}: keep two of them",
+            field=treatment,
+            found=levels,
+            expected="two levels",
+        )
+    return arm, levels
 
 
 def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.Index]:

@@ -783,6 +783,8 @@ class DesignSettings(FilePart):
     incomplete: Literal["refuse", "pairs"] = "refuse"
     # Of an axis with more than two levels: each with the first, or with the one before it.
     contrasts: Literal["reference", "adjacent"] = "reference"
+    # Of portraits: AIPW beside the regressions, by main effects or by boosted trees.
+    adjustment: Literal["regression", "aipw", "boosted aipw"] = "regression"
     # Pairs of two people in a group, at most.
     impostors: int = Field(default=10_000, ge=1)
     # Highest HCIC of people's ratings at which a pair is of one person.

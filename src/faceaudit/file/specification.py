@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.comparisons import combinations_of_levels
+from faceaudit.families import REGRESSION
 from faceaudit.file import parts
 from faceaudit.file.parts import (
     IMPORT_PATTERN,
@@ -128,6 +129,7 @@ KEYS_OF_ROUTE = {
         "columns.number",
         "columns.reason",
         "design.contrasts",
+        "design.adjustment",
     ),
     VERIFICATION_OF_PAIRS: (
         "pairs",
@@ -493,6 +495,10 @@ class Specification(parts.FilePart):
                     found=name,
                     expected=f"another name than {own}",
                 )
+        if self.design.adjustment != REGRESSION:
+            others = len(self.axes) + len(self.covariates) > 1
+            found = f"{self.design.adjustment} with one axis and no covariate"
+            require(others, "design.adjustment", found, "another axis, or covariates")
         self._check_ignored_values()
 
     def _check_people(self) -> None:

@@ -21,6 +21,7 @@ from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.schema import (
     Answers,
+    Benchmark,
     Calibrated,
     Comparison,
     Doubt,
@@ -28,6 +29,7 @@ from faceaudit.report.schema import (
     Gap,
     PlanKept,
     Report,
+    Robustness,
     finite,
 )
 from faceaudit.utils.formatting import tolerated
@@ -203,6 +205,26 @@ def rows_with_sentences(name: str, table: pd.DataFrame | None, plan: Plan) -> li
     for row in rows:
         family_size = int(table["together"].iloc[0]) if "together" in table else len(table)
         row.sentence = comparison_sentence(row, plan, family_size)
+    return rows
+
+
+def robustness_rows(
+    table: pd.DataFrame | None, benchmarks: Sequence[Benchmark]
+) -> list[Robustness]:
+    """Rows of the part `robustness` of the report with their sentences.
+
+    Args:
+        table: a row per contrast; None where there is nothing.
+        benchmarks: rows of the part of this name.
+
+    Returns:
+        A row of the report for each row of the table.
+    """
+    rows = rows_of("robustness", table)
+    for row in rows:
+        strongest = facts.strongest_benchmark(row, benchmarks)
+        holds_zero = row.robustness_of_limit == 0
+        (row.sentence,) = words.render_sentences("robustness", row, strongest, holds_zero)
     return rows
 
 

@@ -23,6 +23,7 @@ from faceaudit.outcomes import (
     tolerance_of,
 )
 from faceaudit.report.schema import (
+    Benchmark,
     Comparison,
     Disparity,
     Effect,
@@ -31,6 +32,7 @@ from faceaudit.report.schema import (
     Predicted,
     Rate,
     Report,
+    Robustness,
     Verdict,
 )
 from faceaudit.utils.formatting import tolerated
@@ -459,6 +461,24 @@ def of_further_outcomes(rows: Iterable[Comparison], first_outcome: str) -> list[
 def contrast_of(row: Effect | Gap) -> str:
     """The two levels of a comparison in words."""
     return row.contrast if isinstance(row, Effect) else f"{row.group}{INSTEAD_OF}{row.reference}"
+
+
+def strongest_benchmark(row: Robustness, benchmarks: Sequence[Benchmark]) -> Benchmark | None:
+    """The covariate next to whose like an adjusted difference is least; None where there is none.
+
+    Args:
+        row: about the difference.
+        benchmarks: of any differences; those without an estimate do not count.
+    """
+    comparable = [
+        one
+        for one in benchmarks
+        if (one.axis, one.contrast) == (row.axis, row.contrast) and one.estimate is not None
+    ]
+    if row.estimate is None or not comparable:
+        return None
+    sign = 1 if row.estimate > 0 else -1
+    return min(comparable, key=lambda one: sign * (one.estimate or 0.0))
 
 
 def axes_with_several_contrasts(report: Report) -> set[str]:

@@ -239,7 +239,12 @@ Comparison = Effect | Disparity | Gap
 
 
 class Adjusted(Part):
-    """A difference after a linear or logistic regression on the other axes and the covariates."""
+    """A difference after adjustment for the other axes and the covariates.
+
+    Attributes:
+        model: "linear" or "logistic", of a regression; "aipw" or "boosted aipw"; "none", as
+            counted on the same portraits.
+    """
 
     axis: str
     contrast: str
@@ -251,6 +256,91 @@ class Adjusted(Part):
     n: int
     identities: int
     reason: str
+
+
+class Overlap(Part):
+    """How alike the portraits of two levels are, one level of a contrast in each row.
+
+    Attributes:
+        identities: people.
+        effective: people that the weights of the doubly robust adjustment leave.
+        propensity_low, propensity_median, propensity_high: the least, the middle and the largest
+            chance of this level that a portrait of it was given.
+        outside: share of its portraits whose chance is below `bound` or above one minus it.
+    """
+
+    axis: str
+    contrast: str
+    level: str
+    n: int
+    identities: int
+    effective: Number
+    propensity_low: Number
+    propensity_median: Number
+    propensity_high: Number
+    outside: Number
+    bound: Number
+
+
+class Balance(Part):
+    """A level of a covariate, or a number ("" as its level), at the two levels of a contrast.
+
+    Attributes:
+        before, after: the difference of its means in standard deviations, without weights and with
+            those of the doubly robust adjustment.
+    """
+
+    axis: str
+    contrast: str
+    covariate: str
+    level: str
+    before: Number
+    after: Number
+
+
+class Robustness(Part):
+    """How strong an attribute that the table lacks explains an adjusted difference away.
+
+    Attributes:
+        estimate, low, high: of the linear adjustment.
+        partial_r2: share that the levels explain of what the covariates leave of the outcome.
+        robustness_value: share of both, the levels and the outcome, that such an attribute has to
+            explain to bring the difference to zero.
+        robustness_of_limit: the same of the end of the interval that is nearer to zero.
+        sentence: says it.
+    """
+
+    axis: str
+    contrast: str
+    outcome: str
+    estimate: Number
+    low: Number
+    high: Number
+    partial_r2: Number
+    robustness_value: Number
+    robustness_of_limit: Number
+    n: int
+    identities: int
+    reason: str
+    sentence: str = ""
+
+
+class Benchmark(Part):
+    """An attribute that the table lacks and that is as strong as one of its covariates.
+
+    Attributes:
+        with_treatment, with_outcome: the shares that it explains of what the covariates leave of
+            the levels, and of what they and the levels leave of the outcome.
+        estimate: the linear adjustment next to it.
+    """
+
+    axis: str
+    contrast: str
+    outcome: str
+    covariate: str
+    with_treatment: Number
+    with_outcome: Number
+    estimate: Number
 
 
 class Predicted(Part):
@@ -494,7 +584,8 @@ class Report(Part):
             where there is a failure.
         gaps: of found portraits, differences of the first outcome, in being missing, and of further
             outcomes.
-        adjusted, carried, left_out: of found portraits, see `faceaudit.Portraits.analyse`.
+        adjusted, overlap, balance, robustness, benchmarks, carried, left_out: of found portraits,
+            see `faceaudit.Portraits.analyse`.
         people: who said what the images show, a row for each stage that asked them.
         calibration: of a generator of somebody's own, where the audit file has one.
         limits: what the report does not say, a sentence each.
@@ -538,6 +629,10 @@ class Report(Part):
     failures_to_enrol: list[Disparity] = []
     gaps: list[Gap] = []
     adjusted: list[Adjusted] = []
+    overlap: list[Overlap] = []
+    balance: list[Balance] = []
+    robustness: list[Robustness] = []
+    benchmarks: list[Benchmark] = []
     carried: list[Predicted] = []
     left_out: list[LeftOut] = []
     people: list[Answers] = []
