@@ -19,7 +19,7 @@ from faceworld.rendering import render_to_store
 SHOWN = ["Heavy_Makeup", "Male", "No_Beard", "Smiling", "Wearing_Lipstick", "Young"]
 """Those that are told of renders here; the others are drawn."""
 TRAINING, TEST, OF_EACH = 500, 100, 30
-WALKED = 24
+WALKED = 8
 """Codes that are walked along each of 39 vectors: most of the images that are made here."""
 
 SIZES = "SAMPLED, WALKED, OF_EACH, SIZE = 400, 30, 60, 32\n"

@@ -126,7 +126,8 @@ def test_the_script_of_the_page_makes_the_people(names):
     table, whole = pictures("whole")
     assert table["seed"].nunique() == KEPT and table["prototype"].nunique() == 6 * KEPT
     assert set(table["group"]) == {*invented.GROUPS}
-    assert set(table.groupby("prototype").size()) == {17} and whole.shape == (6 * KEPT * 17, 16, 16, 3)
+    assert set(table.groupby("prototype").size()) == {17}
+    assert whole.shape == (6 * KEPT * 17, 16, 16, 3)
     # A made head is white where the segmentation says so, and as the generator made it elsewhere.
     bald, (codes, _) = pictures("without hair")[1], names["made"][0]
     heads = names["generator"].synthesize(codes).permute(0, 2, 3, 1).numpy()
