@@ -89,6 +89,7 @@ def run_on_gpu(folder: Path, steps: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share-{share}")
 def test_chapters_find_what_they_find_on_the_cpu(tmp_path, share):
     chapters = COMPUTE[share::SHARES]

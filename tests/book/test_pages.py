@@ -318,6 +318,7 @@ class TestPages:
 
     pytestmark = pages_in_chromium
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("site", "share"), BOOKS, indirect=["site"])
     def test_pages_are_whole_offline_and_accessible(self, chromium, site, share):
         address, html = site

@@ -120,6 +120,7 @@ def pictures(folder: str) -> tuple[pd.DataFrame, np.ndarray]:
     return table, np.stack([mpimg.imread(f"{folder}/{name}") for name in table["file"]])
 
 
+@pytest.mark.slow
 def test_the_script_of_the_page_makes_the_people(names):
     assert not DELETED & {*names["left"]} and {*names["kept"]} <= {*names["left"]}
     assert names["points"].shape == (6 * len(names["left"]), 468, 3)

@@ -30,6 +30,7 @@ def ran(words: str) -> list[str]:
 # --- kills
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(KILLS))
 def test_no_kill_loses_anything_or_leaves_a_process(tiny, finished, number):
     chance = random.Random(number)
