@@ -19,8 +19,9 @@ from faceaudit.verification.prototypes import LIGHTS
 from faceworld import people as invented
 from helpers.artifacts.lineage import ROOT
 
+SEEDS = 12
 KEPT = 2
-SIZES = f"SAMPLED, SEEDS, KEPT, SIZE = 300, 30, {KEPT}, 16\n"
+SIZES = f"SAMPLED, SEEDS, KEPT, SIZE = 300, {SEEDS}, {KEPT}, 16\n"
 """Most of the time goes into the 6 × 17 pictures of each seed that is kept."""
 
 ANSWERS = ["male", "african", "east asian", "european", "smiling", "age"]
@@ -97,7 +98,7 @@ def delete(prompt: str) -> str:
     """What a person does with the sheets."""
     sheets = sorted(Path("sheets").iterdir())
     Path("sheets", ".DS_Store").touch()
-    assert len(sheets) == 30 and mpimg.imread(sheets[0]).shape == (16, 6 * 16, 3)
+    assert len(sheets) == SEEDS and mpimg.imread(sheets[0]).shape == (16, 6 * 16, 3)
     for seed in DELETED:
         Path("sheets", f"{seed}.png").unlink()
     return ""
@@ -122,6 +123,7 @@ def pictures(folder: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.mark.slow
 def test_the_script_of_the_page_makes_the_people(names):
+    assert KEPT < len(names["left"]) <= SEEDS - len(DELETED)
     assert not DELETED & {*names["left"]} and {*names["kept"]} <= {*names["left"]}
     assert names["points"].shape == (6 * len(names["left"]), 468, 3)
     table, whole = pictures("whole")
