@@ -18,18 +18,30 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 
+def group_of(nodeid: str) -> str:
+    """What runs in one process: `share-2` of a test's parameters, or else its file."""
+    share = re.search(r"\bshare-\d+", nodeid)
+    file = nodeid.split("::", 1)[0]
+    return f"{file} {share[0]}" if share else file
+
+
 class FilesAndShares(LoadFileScheduling):
     """Gives each process whole files, so that tests share fixtures, and shares of long tests."""
 
     def _split_scope(self, nodeid: str) -> str:
-        """What runs in one process: `share-2` of a test's parameters, or else its file."""
-        share = re.search(r"\bshare-\d+", nodeid)
-        file = super()._split_scope(nodeid)
-        return f"{file} {share[0]}" if share else file
+        return group_of(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesAndShares:
+    # xdist would begin with the files of many tests, and end with the longest ones.
+    config.option.loadscopereorder = False
     return FilesAndShares(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Groups with a slow test come first, so that no process works alone for long at the end."""
+    slow = {group_of(item.nodeid) for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: group_of(item.nodeid) not in slow)
 
 
 @pytest.fixture

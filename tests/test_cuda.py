@@ -24,8 +24,18 @@ from faceworld.rendering import render_to_store
 from helpers import artifacts
 from helpers.artifacts import RESULTS, lineage
 
+# What a chapter says of devices without computing on one.
+NAMES_A_DEVICE = re.compile(r"^(?:device = .*|stage = Stage\(.*)$", re.MULTILINE)
+
+
+def gives_a_device(stage: str) -> bool:
+    """Whether a chapter gives its device to more than the record of its stage."""
+    source = lineage.source_of(stage).read_text(encoding="utf-8")
+    return bool(re.search(r"\bdevice\b|\bload_all\(stage\b", NAMES_A_DEVICE.sub("", source)))
+
+
 # Numbers of those that do more with tensors than have faces rendered.
-COMPUTE = [s for s in lineage.stages() if re.match("02|1[1-5]|n0[4678]", s)]
+COMPUTE = [s for s in lineage.stages() if re.match("02|1[1-5]|n0[4678]", s) and gives_a_device(s)]
 SHARES = 3
 """Parts of these chapters that run in processes of their own (`conftest.FilesAndShares`)."""
 
@@ -89,6 +99,7 @@ def run_on_gpu(folder: Path, steps: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share-{share}")
 def test_chapters_find_what_they_find_on_the_cpu(tmp_path, share):
     chapters = COMPUTE[share::SHARES]

@@ -6,6 +6,7 @@ import re
 import generator_files as files
 import numpy as np
 import pandas as pd
+import pytest
 from onnx_made import means
 from PIL import Image
 from simulated import CELEBA_NAMES as NAMES
@@ -19,7 +20,7 @@ from faceworld.rendering import render_to_store
 SHOWN = ["Heavy_Makeup", "Male", "No_Beard", "Smiling", "Wearing_Lipstick", "Young"]
 """Those that are told of renders here; the others are drawn."""
 TRAINING, TEST, OF_EACH = 500, 100, 30
-WALKED = 24
+WALKED = 8
 """Codes that are walked along each of 39 vectors: most of the images that are made here."""
 
 SIZES = "SAMPLED, WALKED, OF_EACH, SIZE = 400, 30, 60, 32\n"
@@ -71,6 +72,7 @@ def folder_like_celebas(path) -> pd.DataFrame:
     return labels
 
 
+@pytest.mark.slow
 def test_the_script_for_celeba_has_all_forty_attributes(repository, tmp_path, monkeypatch):
     text = (repository / "book" / "audit-flips.md").read_text(encoding="utf-8")
     _, script = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)

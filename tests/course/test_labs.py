@@ -47,6 +47,7 @@ def course(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow  # it builds the course
 @pytest.mark.parametrize("session", LABS)
 def test_a_check_tells_right_answers_from_mistakes_and_from_stubs(
     session, course, monkeypatch, capsys

@@ -249,6 +249,18 @@ def test_a_function_of_an_installed_package_has_its_version():
     assert installed_packages("face_endpoint:p_male") == ""
 
 
+def test_a_package_that_is_installed_later_is_found(tmp_path, monkeypatch):
+    from faceaudit.models.local import installed_packages
+
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installed_packages("later:model") == ""
+    described = tmp_path / "later-1.2.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.2\n")
+    (described / "top_level.txt").write_text("later\n")
+    assert installed_packages("later:model") == "later 1.2"
+
+
 # --- where files go
 
 

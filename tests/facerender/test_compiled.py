@@ -74,6 +74,7 @@ def is_target(code, target):
     return "%ymm" in code and ("{%k" in code) == ("avx512" in target)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 @pytest.mark.skipif(platform.machine() not in X86, reason="another processor than x86")
 @pytest.mark.parametrize("target", ["this machine", *TARGETS])

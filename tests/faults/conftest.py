@@ -167,6 +167,18 @@ def write_repository(folder: Path) -> None:
     (folder / "src/helpers/figures/shades.py").write_text("GREY = 0.5\n")
 
 
+def share_few_libraries(folder: Path) -> None:
+    """Let kernels share what the two chapters use alone; the other imports take most of a run.
+
+    For tests that end no process while it imports.
+    """
+    kernels = folder / "tools" / "kernels.py"
+    pattern, text = r'(?<=\nLIBRARIES = """)[^"]*', kernels.read_text()
+    text, found = re.subn(pattern, SHARED, text)
+    assert found == 1
+    kernels.write_text(text)
+
+
 @pytest.fixture
 def tiny(tmp_path) -> Iterator[Repository]:
     """A repository in which nothing has run."""
@@ -175,18 +187,19 @@ def tiny(tmp_path) -> Iterator[Repository]:
         yield repository
 
 
+@pytest.fixture
+def quick(tiny) -> Repository:
+    """A repository in which nothing has run, and whose kernels share few libraries."""
+    share_few_libraries(tiny.folder)
+    return tiny
+
+
 @pytest.fixture(scope="session")
 def complete(tmp_path_factory) -> Path:
     """The folder of a repository in which both chapters have run."""
     folder = tmp_path_factory.mktemp("ran") / "repository"
     write_repository(folder)
-    # Importing what kernels share is most of a short run. Tests of what is damaged or stale end no
-    # process while it imports, so they do without libraries that these two chapters do not use.
-    kernels = folder / "tools" / "kernels.py"
-    pattern, text = r'(?<=\nLIBRARIES = """)[^"]*', kernels.read_text()
-    text, found = re.subn(pattern, SHARED, text)
-    assert found == 1
-    kernels.write_text(text)
+    share_few_libraries(folder)
     with laid(folder) as repository:
         repository.run()
     return folder

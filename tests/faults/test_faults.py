@@ -30,6 +30,7 @@ def ran(words: str) -> list[str]:
 # --- kills
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(KILLS))
 def test_no_kill_loses_anything_or_leaves_a_process(tiny, finished, number):
     chance = random.Random(number)
@@ -63,21 +64,21 @@ def test_an_interrupt_at_the_keyboard_ends_quietly_and_keeps_what_is_finished(ti
     assert "Traceback" not in words and "Kernel died" not in words and tiny.survivors() == []
 
 
-def test_a_killed_kernel_is_said_with_a_word_on_memory(tiny):
-    process = tiny.start()
-    tiny.kernel().send_signal(signal.SIGKILL)
+def test_a_killed_kernel_is_said_with_a_word_on_memory(quick):
+    process = quick.start()
+    quick.kernel().send_signal(signal.SIGKILL)
     words, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "01_first FAILED" in words and "memory is short" in words
-    assert "Traceback" not in words and tiny.survivors() == []
+    assert "Traceback" not in words and quick.survivors() == []
 
 
 # --- two at once
 
 
-def test_a_second_run_waits(tiny):
-    first = tiny.start()
-    tiny.kernel()
-    second = tiny.start()
+def test_a_second_run_waits(quick):
+    first = quick.start()
+    quick.kernel()
+    second = quick.start()
     words, _ = second.communicate(timeout=120)
     first.communicate(timeout=120)
     assert "waiting: another process uses" in words and "nothing to do" in words
@@ -156,19 +157,19 @@ def test_restyling_a_figure_draws_again_and_computes_nothing_else(finished):
     assert ran(finished.run()) == ["01_first"]
 
 
-def test_code_edited_while_it_runs_is_not_blessed(tiny):
-    process = tiny.start()
-    tiny.kernel()
-    edit(tiny.folder / "src/faceaudit/utils/noise.py", "1.0", "3.0")
+def test_code_edited_while_it_runs_is_not_blessed(quick):
+    process = quick.start()
+    quick.kernel()
+    edit(quick.folder / "src/faceaudit/utils/noise.py", "1.0", "3.0")
     words, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "noise.py while it ran" in words
-    assert ran(tiny.run()) == ["01_first", "02_second"]
+    assert ran(quick.run()) == ["01_first", "02_second"]
 
 
-def test_a_file_that_cannot_be_parsed_fails_its_stage_alone(tiny):
-    process = tiny.start()
-    tiny.kernel()
-    with (tiny.folder / "notebooks/02_second.py").open("a") as stream:
+def test_a_file_that_cannot_be_parsed_fails_its_stage_alone(quick):
+    process = quick.start()
+    quick.kernel()
+    with (quick.folder / "notebooks/02_second.py").open("a") as stream:
         stream.write("(\n")
     words, _ = process.communicate(timeout=60)
     assert ran(words) == ["01_first"] and "02_second FAILED" in words
@@ -211,16 +212,16 @@ def test_jobs_and_threads_change_no_byte(tiny):
     assert "01_beside/results.json" in left[0] and left[0] == left[1]
 
 
-def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(tiny):
-    tiny.artifacts.mkdir(parents=True)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", tiny.artifacts]
+def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(quick):
+    quick.artifacts.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", quick.artifacts]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("no small disk can be had here")
     try:
-        words = tiny.run(status=1)
+        words = quick.run(status=1)
         assert "No space left" in words or "disk full" in words
         assert "Traceback" not in words
-        subprocess.run(["mount", "-o", "remount,size=8m", tiny.artifacts], check=True)
-        assert len(ran(tiny.run())) == 2
+        subprocess.run(["mount", "-o", "remount,size=8m", quick.artifacts], check=True)
+        assert len(ran(quick.run())) == 2
     finally:
-        subprocess.run(["umount", tiny.artifacts], check=True)
+        subprocess.run(["umount", quick.artifacts], check=True)

@@ -257,6 +257,7 @@ def command(faces: Path, artifacts: Path) -> subprocess.Popen:
     return subprocess.Popen(arguments, env=environment, **pipes)
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on_and_its_model_is_audited(faces, tmp_path, monkeypatch):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = command(faces, killed)
