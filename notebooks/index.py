@@ -288,7 +288,7 @@ Markdown(
     f"With longer hair all {len(hair)} networks that tell gender find a face less male, by {-100 * hair.max():.0f} to "
     f"{-100 * hair.min():.0f} points of a score. What darker skin does hangs on the axis of skin that one takes: {turned.sum()} "
     f"of {len(ages)} networks that tell ages say more years along an axis that is measured on the pixels, and fewer along one that was fitted "
-    "to people's answers. [](what-published-models-do) has all networks."
+    "to people's answers. [What published models do](what-published-models-do.html) has all networks."
 )
 
 # %% [markdown]
