@@ -59,7 +59,7 @@ pd.options.display.float_format = "{:z.2f}".format
 #
 # | | |
 # |---|---|
-# | Population | adults as a generator of photographic faces samples them; they exist nowhere |
+# | Population | faces that a generator of photographic faces samples and that three networks call adult; they exist nowhere |
 # | Unit | one base face |
 # | Intervention | the lightness of skin, measured on the pixels, at three levels; two controls |
 # | Held fixed | background, hair colour, pose, mouth and proportions of the face, as measured |
@@ -76,8 +76,8 @@ pd.options.display.float_format = "{:z.2f}".format
 # The faces come from MobileStyleGAN {cite:p}`mobilestylegan`, a small network that was distilled from StyleGAN2
 # {cite:p}`stylegan2`. It learned from photographs, so its faces look like photographs. Each face is made with light, medium and
 # dark skin. No person is asked what dark skin looks like. Lightness is *measured* on cheeks and forehead, as L\* of the
-# colour space CIELAB: black has 0, white has 100. Each face is steered until it has the lightness of a tone of the
-# Monk Skin Tone scale {cite:p}`monk`. Background, hair, pose and proportions are measured too, and keep their values.
+# colour space CIELAB: black has 0, white has 100. Each face is steered until it has the lightness of the fifth, sixth or seventh of
+# the ten tones of the Monk Skin Tone scale {cite:p}`monk`; its three darkest tones are not reached. Background, hair, pose and proportions are measured too, and keep their values.
 
 # %%
 published = lineage.ROOT / "audits/published"
@@ -98,7 +98,8 @@ explained = manifest["fitted"]["R²"]["L"]
 correlation = measured["correlation of measures with their planes"]["L"]
 Markdown(
     f"The plan says who takes part: {plan['exclusions']['adult']}, and {plan['exclusions']['reached']}. {faces} of "
-    f"{before} faces met the second rule. One step along a plane of lightness would not do: the plane explains {explained:.0%} of the "
+    f"{before} faces met the second rule. The first rule is asked of the face before its skin is changed, and networks err: of some "
+    f"changed pictures they say fewer than 18 years. One step along a plane of lightness would not do: the plane explains {explained:.0%} of the "
     f"variance (cross-validated; the correlation with unseen faces is {correlation:.2f}). So images are made and measured in "
     f"{plan['rounds']} rounds, and each face gets steps of its own."
 )
@@ -113,7 +114,7 @@ claim(
     skin=abs(by_level["high"]["change in sd"]["L"]),
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row person, hair, expression and background stay alike."}, "figure": {"name": "fig-published-faces", "caption": "The first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-published-faces", "caption": "Eight of the first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
 # Made by published.sheet.
 sheet = np.asarray(Image.open(published / "faces.jpg")).transpose(2, 0, 1)
 side = sheet.shape[2] // 5
@@ -121,8 +122,12 @@ tiles = sheet.reshape(3, -1, side, 5, side).transpose(1, 3, 0, 2, 4)
 _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 
 # %% [markdown]
+# These are light faces whose skin was darkened, and not pictures of people with dark skin: their features stay. What is held is held on
+# average, and single faces differ: the hair of one turns grey, and some look older.
+
+# %% [markdown]
 # Two controls stand beside every effect. *Dimmed light* is the light face again, but the light of the whole picture is dimmed until
-# the skin reflects as much as at the dark level. If a model reacts to it alike, its answer is about brightness. *A step at
+# the skin reflects as much light, on average, as at the dark level. If a model reacts to it alike, its answer is about brightness. *A step at
 # random* goes as far from the light face as the dark one lies, along an axis that moves no measure. If a model reacts to
 # it, the model is unsteady.
 
@@ -149,7 +154,7 @@ beside.rename(spaced).rename(columns={"step in sd": "light to dark, in SD"})
 along = beside["step in sd"].drop("skin_colour")
 claim(
     "The plane of skin moves most, by {skin:+.1f} standard deviations of random faces. Those of gender and hair length "
-    "stay. The plane of age moves by {age:+.1f}: to people too, the dark version may look older.",
+    "stay. The plane of age moves by {age:+.1f}: by that plane, the dark version looks older.",
     holds=along.abs().max() < beside.loc["skin_colour", "step in sd"]
     and along[["gender", "hair_length"]].abs().max() < 0.1 < along["age"],
     skin=beside.loc["skin_colour", "step in sd"],
@@ -233,6 +238,7 @@ asked_for = {
     "age": {"outcome": "value"},
 }
 SCORE = {"score": "value", "outcomes": ["score"]}
+TOLERANCE_OF_SILENCE = 0.05  # as in the plan
 
 
 # %%
@@ -250,10 +256,8 @@ def by_network(table: pd.DataFrame) -> pd.DataFrame:
 
 
 # %%
-def judged_together(
-    rows: pd.DataFrame, axes: dict[str, list[str]]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Changes of all answers of all networks, with intervals that hold together; and flips."""
+def judged_together(rows: pd.DataFrame, axes: dict[str, list[str]]) -> dict[str, pd.DataFrame]:
+    """Changes, flips and silence of all networks, with intervals that hold together."""
     told = rows.groupby(["model", "outcome"], sort=False)
     audits = {
         f"{network} {outcome}": audit_of(of_one, outcome, axes)
@@ -261,21 +265,26 @@ def judged_together(
         if of_one["value"].notna().any()
     }
     together = faceaudit.side_by_side(audits)
-    return by_network(together.averages), by_network(together.outcomes).query("outcome == 'flip'")
+    return {
+        "changes": by_network(together.averages),
+        "flips": by_network(together.outcomes).query("outcome == 'flip'"),
+        "silence": by_network(together.missing),
+    }
 
 
 # %%
-effects, flips = judged_together(part, {"change": [*kinds.values()]})
+together = judged_together(part, {"change": [*kinds.values()]})
+effects = together["changes"]
 
 # %% [markdown]
 # The plan has a second study, with faces of another seed and half as many. They were made and asked like the first ones, but for the
-# controls. A sentence about a network stands here only if both studies bear it out.
+# controls. A sentence about a score or an age along the measured axis names both studies. What rests on one part says so.
 
 # %%
 skin_levels = {name: kinds[name] for name in ("low", "middle", "high")}
 repeated = answers[answers["study"] == "repeated"]
 repeated = repeated.assign(change=repeated["skin"].map(skin_levels))
-again, _ = judged_together(repeated, {"change": [*skin_levels.values()]})
+again = judged_together(repeated, {"change": [*skin_levels.values()]})["changes"]
 
 
 # %% tags=["remove-cell"]
@@ -310,8 +319,8 @@ _ = panels.intervals(joint(["P(male)"], "network"), "row", "change", xlabel="poi
 gear, dimmed = change_of("gear", "P(male)"), change_of("gear", "P(male)", "dimmed light")
 gear_again = change_of("gear", "P(male)", changes=again)
 claim(
-    "Dark skin raises the score P(male) that *gear* gives by {gear:points} points, and by {again:points} in the second study. "
-    "Dimmed light alone raises it by {dimmed:points}: much of the change is brightness.",
+    "Dark skin changes the score P(male) that *gear* gives by {gear:points} points, and by {again:points} in the second study. "
+    "Dimmed light alone changes it by {dimmed:points}: much of the change is brightness.",
     margins=[margin_above(change, 0) for change in (gear, gear_again, dimmed)],
     gear=gear,
     again=gear_again,
@@ -334,7 +343,7 @@ claim(
 # %% tags=["remove-input"]
 random_steps = effects.query("change == 'a step at random'")["verdict"]
 claim(
-    "A step at random is within the tolerance for {within} of {n} answers, and beyond it for none.",
+    "A step at random is within the tolerance for {within} of {n} answers on average, and beyond it for none.",
     holds=not random_steps.eq("exceeds").any(),
     within=int(random_steps.eq("within").sum()),
     n=len(random_steps),
@@ -368,7 +377,7 @@ told = [
 ]
 claim(
     "**Ages rise along the measured axis for {count} of {n} networks, in both studies**: {told} years. Beyond the tolerance in both are "
-    "{far}. For these, dimmed light changes ages by {least:+.1f} to {most:+.1f} years, so brightness is not the reason. The axis moves people's "
+    "{far}. For these, dimmed light changes ages by {least:+.1f} to {most:+.1f} years, so dimming the picture does not do this. The axis moves people's "
     "plane of age too, so part of the change may be an older look. A section below returns to this.",
     margins=[
         *(margin_above(change, 0) for changes in years.values() for change in changes),
@@ -410,13 +419,14 @@ claim(
 # of its own, because a product that does not find a face, or does not tell, harms without a wrong answer.
 
 # %% tags=["remove-input"]
-often = flips.pivot_table("estimate", "network", "change", sort=False)
-by_skin = often["dark skin"].sort_values()
+often = together["flips"].pivot_table("estimate", "network", "change", sort=False)
+by_skin, at_random = often["dark skin"].sort_values(), often["a step at random"]
+unsteady = often.index[at_random > 0.8 * often["dark skin"]]
 Markdown(
     f"Dark skin flips {by_skin.iloc[0]:.0%} ({by_skin.index[0]}) to {by_skin.iloc[-1]:.0%} ({by_skin.index[-1]}) of the "
-    f"decisions. Beside it stands the unsteadiness of the networks: a step at random flips {often['a step at random'].min():.0%} to "
-    f"{often['a step at random'].max():.0%} ({often['a step at random'].idxmax()}), and dimmed light {often['dimmed light'].min():.0%} to "
-    f"{often['dimmed light'].max():.0%} ({often['dimmed light'].idxmax()})."
+    f"decisions of the first study, and dimmed light {often['dimmed light'].min():.0%} to {often['dimmed light'].max():.0%} "
+    f"({often['dimmed light'].idxmax()}). Part of it is unsteadiness: a step at random flips {at_random.min():.0%} to {at_random.max():.0%}. "
+    f"It does so about as often as dark skin for {' and '.join(unsteady)}."
 )
 
 # %% tags=["remove-input"]
@@ -433,8 +443,21 @@ one_sided = [
 ]
 Markdown(
     f"Images in which a package found no face: {unseen}. Some networks do not always tell gender: "
-    f"{', '.join(of_images)} have no answer. {'; '.join(one_sided)}. It stands in no figure: one answer for everybody "
+    f"{', '.join(of_images)} have no answer. {'; '.join(one_sided)}. It stands in no figure: one answer for every face "
     "is not fairness."
+)
+
+# %% tags=["remove-input"]
+silence = together["silence"].query("answer == 'P(male)' and change == 'dark skin'")
+told = [
+    f"by {in_points(row.estimate)} points for {row.network} ({in_points(row.low_family)} to {in_points(row.high_family)})"
+    for row in silence.itertuples()
+]
+Markdown(
+    with_minus(
+        f"Silence is judged like an answer, with {100 * TOLERANCE_OF_SILENCE:.0f} points of the images as its tolerance. Dark skin changes "
+        f"it {' and '.join(told)}. Beyond the tolerance are {silence['verdict'].eq('exceeds').sum()} of these."
+    )
 )
 
 # %% [markdown]
@@ -455,7 +478,7 @@ agree = both["difference"].abs() <= both["allowed"]
 
 # %% tags=["remove-input"]
 claim(
-    "With {faces} other faces {agree} of {n} changes agree.",
+    "With {faces} other faces {agree} of {n} changes agree within their intervals.",
     holds=bool(agree.mean() > 0.9),
     faces=len(manifest["parts"]["repeated"]["faces"]),
     agree=int(agree.sum()),
@@ -499,13 +522,20 @@ axes = {
 }
 
 # %%
-to_people, _ = judged_together(by_people[undimmed], axes)
+to_people = judged_together(by_people[undimmed], axes)["changes"]
 
 # %%
-control = by_people[by_people["skin"] == "light"].assign(
-    skin=lambda rows: rows["exposure"].map({"": "light", "darkened": "dimmed light"})
-)
-dimmed_again, _ = judged_together(control, axes | {"skin": ["light", "dimmed light"]})
+dimmed = by_people["exposure"] == "darkened"
+light = by_people["skin"] == "light"
+control = by_people[light].assign(skin=np.where(dimmed[light], "plane's faces dimmed", "light"))
+of_control = axes | {"skin": ["light", "plane's faces dimmed"]}
+dimmed_again = judged_together(control, of_control)["changes"]
+
+# %%
+dark_or_dimmed = by_people[dimmed | ~light]
+named = np.where(dimmed[dark_or_dimmed.index], "plane's faces dimmed", "people's skin plane")
+of_both = axes | {"skin": ["plane's faces dimmed", "people's skin plane"]}
+beyond_light = judged_together(dark_or_dimmed.assign(skin=named), of_both)["changes"]
 
 # %% tags=["remove-input"]
 pictures = by_people[undimmed].drop_duplicates("image").groupby("skin", sort=False)["lightness"]
@@ -522,9 +552,13 @@ Markdown(
 # matter that people call dark-skinned*.
 
 # %% tags=["hide-input"]
-moved = pd.DataFrame(manifest["parts"]["planes"]["change in sd"])["skin"]
+moved = pd.DataFrame(manifest["parts"]["planes"]["change in sd"])
 beside_skin = pd.DataFrame(
-    {"measured axis": by_level["high"]["change in sd"], "people's skin plane": moved}
+    {
+        "measured axis": by_level["high"]["change in sd"],
+        "people's skin plane": moved["skin"],
+        "people's hair plane": moved["hair"],
+    }
 )
 beside_skin.drop(["L", "a", "b"]).round(2)
 
@@ -533,7 +567,7 @@ beside_skin.drop(["L", "a", "b"]).round(2)
 of_axes = [
     effects.query("change == 'dark skin'"),
     to_people.query("change != 'male look'"),
-    dimmed_again.query("change == 'dimmed light'"),
+    dimmed_again.query('change == "plane\'s faces dimmed"'),
 ]
 along_axes = joint(["P(male)"], "network", changes=pd.concat(of_axes))
 _ = panels.intervals(along_axes, "row", "change", xlabel="points of P(male)")
@@ -541,7 +575,8 @@ _ = panels.intervals(along_axes, "row", "change", xlabel="points of P(male)")
 # %% tags=["remove-input"]
 by_hair = to_people.query("answer == 'P(male)' and change == 'longer hair'")
 claim(
-    "**Longer hair lowers the score P(male) of all {n} networks**, by {least:.0f} to {most:.0f} points.",
+    "**Along people's plane of hair length the score P(male) of all {n} networks falls**, by {least:.0f} to {most:.0f} points. That "
+    "plane is a look, too: it makes hair and background darker on average. It has one study and no control of its own.",
     margins=[Margin(-row.high_family, 0) for row in by_hair.itertuples()],
     n=len(by_hair),
     least=-100 * by_hair["estimate"].max(),
@@ -553,7 +588,7 @@ by_plane = to_people.query("answer == 'P(male)' and change == \"people's skin pl
 upward = by_plane[by_plane["low_family"] > 0]
 downward = by_plane[by_plane["high_family"] < 0]
 gear_plane = change_of("gear", "P(male)", "people's skin plane", to_people)
-gear_dimmed = change_of("gear", "P(male)", "dimmed light", dimmed_again)
+gear_dimmed = change_of("gear", "P(male)", "plane's faces dimmed", dimmed_again)
 claim(
     "Skin along people's plane moves the networks in different directions: {up} upwards, {down} downwards. For *gear*, the "
     "dimmed light of the same faces does {dimmed:points} points, which is more than the plane does ({plane:points}).",
@@ -572,20 +607,25 @@ claim(
 plane_ages = to_people.query("answer == 'age' and change == \"people's skin plane\"")
 plane_ages = plane_ages.set_index("network")
 turned = [name for name in older if plane_ages.loc[name, "high_family"] < 0]
-dimmed_ages = dimmed_again.query("answer == 'age' and change == 'dimmed light'")
+dimmed_ages = dimmed_again.query("answer == 'age' and change == \"plane's faces dimmed\"")
 dimmed_ages = dimmed_ages.set_index("network")
 signs = [
     f"{name} {first_age.loc[name, 'estimate']:+.1f} and {plane_ages.loc[name, 'estimate']:+.1f} "
     f"[{dimmed_ages.loc[name, 'estimate']:+.1f}]"
     for name in turned
 ]
+more_than_light = beyond_light.query("answer == 'age' and change == \"people's skin plane\"")
+more_than_light = more_than_light.set_index("network")["high_family"].loc[turned] < 0
 claim(
-    "**Which axis one takes decides even the sign**: {count} networks say more years along the measured axis and fewer along "
-    "people's plane ({signs}; in brackets what dimmed light does to the same faces). That plane is steered so that people's plane of age stays, the measured axis is not. So the added "
-    "years above belong to the axis, and cannot be laid on colour alone.",
+    "**The two axes of skin disagree, even in the sign**: {count} networks say more years along the measured axis and fewer along "
+    "people's plane ({signs}; in brackets what dimmed light does to the same faces). For {k} of them, {names}, people's plane takes away "
+    "more years than dimmed light. People's plane of age is held along people's plane of skin, and not along the measured axis. The axes also differ "
+    "in the lightness that they reach, in the look and in the faces. So the added years above cannot be explained by colour alone.",
     margins=[Margin(-plane_ages.loc[name, "high_family"], 0) for name in turned],
     count=len(turned),
     signs=with_minus(", ".join(signs)),
+    k=int(more_than_light.sum()),
+    names=" and ".join(more_than_light.index[more_than_light]),
 )
 
 # %% tags=["remove-input"]
@@ -635,7 +675,7 @@ Markdown(
 #
 # ```{exercise} Skin or darkness (15 minutes, medium)
 # :label: exercise-skin-or-darkness
-# Compare dark skin with dimmed light directly: the skin is equally bright in both. For which networks does a
+# Compare dark skin with dimmed light directly: the skin reflects about as much light in both. For which networks does a
 # difference of P(male) remain?
 #
 # **Check:** it is close to the difference of the two effects in {numref}`fig-published-gender`.
@@ -651,7 +691,7 @@ Markdown(
 # %% tags=["solution"]
 two = {"change": ["dimmed light", "dark skin"]}
 both = part.query("outcome == 'P(male)' and change in ['dimmed light', 'dark skin']")
-by_name = both[both["model"].isin(others["network"])].groupby("model", sort=False)
+by_name = both[both["value"].notna()].groupby("model", sort=False)
 alone = {name: audit_of(rows, "P(male)", two).averages.iloc[0] for name, rows in by_name}
 100 * pd.DataFrame(alone).T[["estimate", "low", "high"]].astype(float)
 
@@ -662,7 +702,7 @@ alone = {name: audit_of(rows, "P(male)", two).averages.iloc[0] for name, rows in
 # %% [markdown]
 # ```{exercise} Fewer faces (10 minutes, easy)
 # :label: exercise-fewer-faces
-# How many faces would have been enough to see that dark skin adds years? Take the first of them only, and compute mean
+# How many faces would have been enough to see that ages rise along the measured axis? Take the first of them only, and compute mean
 # and half-width of the change of one network.
 #
 # **Check:** four times the faces halve the half-width.
@@ -704,10 +744,11 @@ glue(
         with_minus(
             f"Yes, for some answers. We darken the skin of {faces} faces and hold what else is measured. Of {len(skin)} answers "
             f"of published networks {counts.get('exceeds', 0)} change beyond the tolerance, {counts.get('within', 0)} are within it, and "
-            f"{counts.get('inconclusive', 0)} are undecided. With other faces, {agree.sum()} of {len(agree)} changes are the same. "
+            f"{counts.get('inconclusive', 0)} are undecided. One of the first is largely brightness: *gear* reacts to dimmed light as well. "
+            f"With other faces, {agree.sum()} of {len(agree)} changes agree within their intervals. "
             f"{len(older)} of {len(first_age)} networks that tell ages say more years, up to {most_years:.1f}; along another axis, "
-            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So the axis decides even the sign. Longer hair "
-            f"makes all {len(by_hair)} networks that tell gender find a face less male."
+            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So no effect of skin stands without its axis. "
+            f"Along people's plane of hair, all {len(by_hair)} networks that tell gender find faces with longer hair less male."
         )
     ),
     display=False,
@@ -715,7 +756,7 @@ glue(
 
 # %% tags=["remove-cell"]
 kept = ["network", "answer", "change", "estimate", "low_family", "high_family", "n", "verdict"]
-dimmed_again = dimmed_again.query("change == 'dimmed light'")
+dimmed_again = dimmed_again.query('change == "plane\'s faces dimmed"')
 results = {
     "faces": faces,
     "effects": effects[kept].to_dict("records"),

@@ -267,10 +267,10 @@ claim(
 # %% [markdown]
 # ## Models that people install
 #
-# The drawn world shows that the method is right. Then it leaves that world: published models are asked about faces that look like
-# photographs and exist nowhere, with light, medium and dark skin.
+# In the drawn world the method is checked against the truth. The last chapter leaves that world, and there no truth is known: it asks
+# published models about faces that look like photographs and exist nowhere, with light, medium and dark skin.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two photographic faces of adults who exist nowhere, each with light, medium and dark skin. Within a row person, hair, expression and background stay alike."}, "figure": {"name": "fig-index-published", "caption": "Two faces of the study, made with light, medium and dark skin. Generated faces; no such person exists."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two photographic faces of adults who exist nowhere, each with light, medium and dark skin. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-index-published", "caption": "Two faces of the study, made with light, medium and dark skin. Generated faces; no such person exists."}}
 # Made by published.sheet (chapter 19).
 sheet = np.asarray(Image.open(ROOT / "audits/published/faces.jpg")).transpose(2, 0, 1)
 side = sheet.shape[2] // 5
@@ -285,10 +285,10 @@ plane = to_people.query('change == "people\'s skin plane"')
 ages = measured.merge(plane, on=["network", "answer"]).query("answer == 'age'")
 turned = (ages["low_family_x"] > 0) & (ages["high_family_y"] < 0)
 Markdown(
-    f"With longer hair all {len(hair)} networks that tell gender find a face less male, by {-100 * hair.max():.0f} to "
-    f"{-100 * hair.min():.0f} points of a score. What darker skin does hangs on the axis of skin that one takes: {turned.sum()} "
-    f"of {len(ages)} networks that tell ages say more years along an axis that is measured on the pixels, and fewer along one that was fitted "
-    "to people's answers. [What published models do](what-published-models-do.html) has all networks."
+    f"Along a plane of hair length that was fitted to people's answers, all {len(hair)} networks that tell gender find faces with longer "
+    f"hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points of a score. What darker skin does depends on the axis: "
+    f"{turned.sum()} of {len(ages)} networks that tell ages say more years along an axis that is measured on the pixels, and fewer along one "
+    "that was fitted to people's answers. [What published models do](what-published-models-do.html) has all networks, with controls."
 )
 
 # %% [markdown]
@@ -493,7 +493,7 @@ Markdown(
 # :::::
 
 # %% [markdown]
-# **Use it.** Three chapters prepare an audit of your own.
+# **Use it.** Three chapters prepare an audit of your own, and one asks models that people install.
 #
 # :::::{grid} 2 2 3 3
 # :gutter: 2
@@ -528,6 +528,17 @@ Markdown(
 # How does one file become a report?
 # :::{card-footer}
 # {{minutes 18_audit_your_model}} minutes
+# :::
+# ::::
+#
+# ::::{grid-item-card} 19 Published models
+# :link: 19_published_models
+# :link-type: doc
+# :img-top: _19_published_models.*
+# :img-alt: First picture of chapter 19
+# What do models that people install say of darker skin?
+# :::{card-footer}
+# {{minutes 19_published_models}} minutes
 # :::
 # ::::
 # :::::

@@ -16,8 +16,8 @@
 # # What published models do when only the skin changes
 #
 # People install models that read faces from package registries. We asked those of three packages about faces that look like
-# photographs and exist nowhere. Each face was made with light, medium and dark skin, and person, hair, pose and
-# background stay as they are. [](19_published_models) has the study, with its code.
+# photographs and exist nowhere. Each face was made with light, medium and dark skin. Hair, pose, proportions and
+# background are measured and held, on average. [](19_published_models) has the study, with its code.
 #
 # ```{glue:md} answer
 # :format: myst
@@ -47,14 +47,15 @@ plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
 
 # %% tags=["remove-cell"]
 results = artifacts.load("19_published_models", "results.json", profile)
-measured, again, by_people = (
-    pd.DataFrame(results[name]) for name in ("effects", "repeated", "to people")
+measured, again, by_people, dimmed = (
+    pd.DataFrame(results[name])
+    for name in ("effects", "repeated", "to people", "dimmed light beside to people")
 )
 
 # %% [markdown]
 # ## The faces
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row person, hair, expression and background stay alike."}, "figure": {"name": "fig-what-faces", "caption": "The first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-what-faces", "caption": "Eight of the first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
 # Made by published.sheet.
 sheet = np.asarray(Image.open(ROOT / "audits/published/faces.jpg")).transpose(2, 0, 1)
 side = sheet.shape[2] // 5
@@ -62,11 +63,15 @@ tiles = sheet.reshape(3, -1, side, 5, side).transpose(1, 3, 0, 2, 4)
 _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 
 # %% [markdown]
-# *Dark skin* is steered until cheeks and forehead have the lightness of a tone of the Monk Skin Tone scale, as measured
-# on the pixels. Two controls stand beside it. *A step at random* goes as far along an axis that moves no measure. *Dimmed light*
-# darkens the whole picture of the light face instead of its skin. *People's skin plane* is another axis:
+# *Dark skin* is steered until cheeks and forehead have the lightness of the seventh of the ten tones of the Monk Skin Tone scale, as
+# measured on the pixels. These are light faces whose skin was darkened, and no pictures of people with dark skin. Two controls stand beside it. *A step at random* goes as far along an axis that moves no measure. *Dimmed light*
+# darkens the whole picture of the light face instead of its skin.
+
+# %% [markdown]
+# The other axis is
+# *people's skin plane*:
 # a plane that others fitted to people's answers, which moves whatever people see together with dark skin. *Longer hair* is
-# an axis of the same kind. Both were tried on other faces than the measured axis.
+# an axis of the same kind. Both were tried on other faces than the measured axis, whose light pictures were dimmed as well.
 
 # %% [markdown]
 # So there are two axes of skin, and they can disagree, even in the sign. Neither is the right one: the first moves colour
@@ -76,7 +81,7 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # %% tags=["remove-cell"]
 def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
     """Changes of an answer along both skin axes, hair, and the controls, for a figure."""
-    changes = pd.concat([measured.query("change != 'medium skin'"), by_people])
+    changes = pd.concat([measured.query("change != 'medium skin'"), by_people, dimmed])
     chosen = changes[(changes["answer"] == answer) & (changes["change"] != "male look")]
     ends = chosen[["estimate", "low_family", "high_family"]].astype(float) / unit
     ends.columns = ["estimate", "low", "high"]
@@ -88,26 +93,27 @@ def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
 #
 # A score of 1 means that the model calls the face male. No label is needed to see a change: it is the same face.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along five axes: dark skin as measured, a step at random, dimmed light, people's skin plane, and longer hair."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; intervals hold together, over all answers of all networks of a part of the study."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; intervals hold together, over all answers of all networks of a part of the study."}}
 # Computed by faceaudit.side_by_side (chapter 19).
 _ = panels.intervals(rows_of("P(male)"), "network", "change", xlabel="points of P(male)")
 
 # %% [markdown]
 # ## Age
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells along five axes: dark skin as measured, a step at random, dimmed light, people's skin plane, and longer hair."}, "figure": {"name": "fig-what-ages", "caption": "Change of the age that a network tells, in years; intervals hold together, over all answers of all networks of a part of the study."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-ages", "caption": "Change of the age that a network tells, in years; intervals hold together, over all answers of all networks of a part of the study."}}
 # Computed by faceaudit.side_by_side (chapter 19).
 _ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
 
 # %% [markdown]
 # ## The models
 #
-# Each network was asked through its package, which finds the face and cuts it out. Settings are the package's own, but for the
-# one that chooses the network. The threshold of a decision is one half of a score.
+# Each network was asked through its package, which finds the face and cuts it out. Settings are the package's own, but for those that
+# choose networks, switch off what is not asked, and keep the score of every emotion. The threshold of a decision is one half of a score.
 
 # %% tags=["remove-input"]
 SKIN = measured[measured["change"] == "dark skin"]
 SKIN_AGAIN = again[again["change"] == "dark skin"]
+CONTROLS = ["dimmed light", "a step at random"]
 VERDICTS = {"exceeds": "beyond", "within": "within", "inconclusive": "undecided"}
 
 
@@ -122,19 +128,23 @@ def told_of(network: str, changes: pd.DataFrame) -> str:
     return with_minus(", ".join(told))
 
 
+columns = {
+    f"dark skin, {results['faces']} faces": SKIN,
+    f"dark skin, {len(manifest['parts']['repeated']['faces'])} other faces": SKIN_AGAIN,
+    **{control: measured[measured["change"] == control] for control in CONTROLS},
+}
 networks = [
-    {
-        "network": network,
-        "package": one["package"],
-        f"change with dark skin, {results['faces']} faces": told_of(network, SKIN),
-        f"the same with {len(manifest['parts']['repeated']['faces'])} other faces": told_of(
-            network, SKIN_AGAIN
-        ),
-    }
+    {"network": network, "package": one["package"]}
+    | {name: told_of(network, changes) for name, changes in columns.items()}
     for one in manifest["models"]
     for network in dict.fromkeys(one["told"].values())
 ]
-Markdown(pd.DataFrame(networks).to_markdown(index=False))
+glue("networks", Markdown(pd.DataFrame(networks).to_markdown(index=False)), display=False)
+
+# %% [markdown]
+# ```{glue:md} networks
+# :format: myst
+# ```
 
 # %% tags=["remove-input"]
 tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
@@ -157,7 +167,13 @@ packages = {
     }
     for one in manifest["models"]
 }
-Markdown(pd.DataFrame(packages).T.rename_axis("package").to_markdown())
+listed_packages = pd.DataFrame(packages).T.rename_axis("package").to_markdown()
+glue("packages", Markdown(listed_packages), display=False)
+
+# %% [markdown]
+# ```{glue:md} packages
+# :format: myst
+# ```
 
 # %% [markdown]
 # ## What must be said
@@ -165,27 +181,31 @@ Markdown(pd.DataFrame(packages).T.rename_axis("package").to_markdown())
 # - Gender here is *perceived* gender. An audit is no endorsement of telling gender from faces.
 # - The faces are generated and exist nowhere. The numbers are effects on generated faces, and no rates for people.
 # - No person has labelled these faces, so no error rate of a named model stands here. In [](session-11) a class labels them.
-# - Whoever may be under age was left out: all three networks whose ages decide said an adult age.
+# - Before its skin was changed, three networks called each base face adult. Networks err: of some changed pictures they say fewer than
+#   18 years. People looked only at the faces that are shown here.
+
+# %% [markdown]
 # - Another version, another setting or other faces may give other numbers.
 # - FFHQ, from whose photographs the generator learned, and StyleGAN2 are for non-commercial use. The licence of the distilled
 #   network may not lift that ([](data-and-ethics)).
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 counts = SKIN["verdict"].value_counts()
 beyond = SKIN[SKIN["verdict"] == "exceeds"].merge(SKIN_AGAIN, on=["network", "answer"])
 in_both = beyond[beyond["verdict_y"] == "exceeds"]
 hair = by_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(float)
 listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 glue(
     "answer",
     Markdown(
         f"**Of {len(SKIN)} answers {counts.get('exceeds', 0)} change beyond the tolerance when skin darkens, "
         f"{counts.get('within', 0)} stay within it, and {counts.get('inconclusive', 0)} are undecided**, with "
-        f"{results['faces']} faces. With half as many other faces, {len(in_both)} of the {counts.get('exceeds', 0)} are beyond it again: "
-        f"{' and '.join(listed)}. Longer hair makes all {len(hair)} networks that tell gender find a face less male, by "
-        f"{-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
+        f"{results['faces']} faces; one more network gives no score. With half as many other faces, {len(in_both)} of the "
+        f"{counts.get('exceeds', 0)} are beyond it again: {' and '.join(listed)}. A step at random changes no answer beyond the tolerance. The change of "
+        f"*gear* is largely brightness, since dimmed light does much of it. Along people's plane of hair, all {len(hair)} networks that tell "
+        f"gender find faces with longer hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
     ),
     display=False,
 )

@@ -9,6 +9,8 @@ from published.study import Images
 SHEET = RECORD / "faces.jpg"
 """A row for each face: light, medium and dark skin, a step at random, and dimmed light."""
 FACES = 8
+LEFT_OUT = (1,)
+"""Faces with part of another head beside them, distorted and of an age that cannot be told."""
 SIDE = 192
 """Pixels of a face."""
 
@@ -19,7 +21,8 @@ def write(images: Images) -> list[int]:
     Returns:
         Their numbers, from the top down.
     """
-    first = list(dict.fromkeys(images.table["transect"]))[:FACES]
+    numbers = dict.fromkeys(images.table["transect"])
+    first = [number for number in numbers if number not in LEFT_OUT][:FACES]
     rows = []
     for number in first:
         of_face = np.flatnonzero(images.table["transect"] == number)

@@ -82,6 +82,7 @@ LOOKS: Mapping[str, Look] = {
     "dark": Look(BLUE, "s", "///"),
     "medium skin": Look(SKY, "v", ""),
     "dimmed light": Look(ORANGE, "o", "", filled=False),
+    "plane's faces dimmed": Look(ORANGE, "^", "", filled=False),
     "a step at random": Look(GREY, "X", ""),
     "people's skin plane": Look(PURPLE, "D", ""),
     "longer hair": Look(VERMILION, "P", ""),
