@@ -144,7 +144,7 @@ import numpy as np
 from faceaudit.file.parts import NodePackage
 from faceaudit.file.specification import Specification
 from faceaudit.models import node
-from faceaudit.models.answers import ask_and_keep, kept_answers
+from faceaudit.models.answers import ask_and_keep
 from faceaudit.models.asking import model_of
 
 folder = Path(sys.argv[1])
