@@ -267,8 +267,10 @@ class _Process:
             ChildProcessError: the process ended, or took too long.
         """
         alarm = Timer(self._timeout, self._process.kill)
-        alarm.start()
+        # Ctrl-C may come before it can be cancelled; then it must not keep Python from its end.
+        alarm.daemon = True
         try:
+            alarm.start()
             line = self._stdout.readline()
         finally:
             alarm.cancel()
