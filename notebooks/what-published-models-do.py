@@ -113,33 +113,26 @@ _ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
 # %% tags=["remove-input"]
 SKIN = measured[measured["change"] == "dark skin"]
 SKIN_AGAIN = again[again["change"] == "dark skin"]
-CONTROLS = ["dimmed light", "a step at random"]
 VERDICTS = {"exceeds": "beyond", "within": "within", "inconclusive": "undecided"}
 
 
-def told_of(network: str, changes: pd.DataFrame) -> str:
-    """The changes with dark skin beside their verdicts."""
-    rows = changes[changes["network"] == network]
-    if rows.empty:
-        return "no score of any picture"
-    unit = rows["answer"].eq("age").map({True: 1.0, False: 100.0})
-    points = (rows["estimate"].astype(float) * unit).map("{:+.1f}".format)
-    told = rows["answer"] + " " + points + " (" + rows["verdict"].map(VERDICTS) + ")"
-    return with_minus(", ".join(told))
+def told_of(changes: pd.DataFrame) -> pd.Series:
+    """Changes and their verdicts in words, by network and answer."""
+    unit = changes["answer"].eq("age").map({True: 1.0, False: 100.0})
+    size = (changes["estimate"].astype(float) * unit).map("{:+.1f}".format).map(with_minus)
+    told = size + " " + changes["verdict"].map(VERDICTS)
+    return told.set_axis(pd.MultiIndex.from_frame(changes[["network", "answer"]]))
 
 
 columns = {
     f"dark skin, {results['faces']} faces": SKIN,
     f"dark skin, {len(manifest['parts']['repeated']['faces'])} other faces": SKIN_AGAIN,
-    **{control: measured[measured["change"] == control] for control in CONTROLS},
+    "dimmed light": measured[measured["change"] == "dimmed light"],
+    "a step at random": measured[measured["change"] == "a step at random"],
 }
-networks = [
-    {"network": network, "package": one["package"]}
-    | {name: told_of(network, changes) for name, changes in columns.items()}
-    for one in manifest["models"]
-    for network in dict.fromkeys(one["told"].values())
-]
-glue("networks", Markdown(pd.DataFrame(networks).to_markdown(index=False)), display=False)
+told = pd.DataFrame({name: told_of(changes) for name, changes in columns.items()})
+told = told.reindex(told_of(SKIN).index).reset_index()
+glue("networks", Markdown(told.to_markdown(index=False)), display=False)
 
 # %% [markdown]
 # ```{glue:md} networks
@@ -151,7 +144,7 @@ tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
 Markdown(
     f"Changes of ages are years, all others are points of a score. *Beyond* means that the joint interval lies outside of the tolerance of the plan, "
     f"which is {100 * tolerance['P(male)']:g} points of a score and {tolerance['age']:g} years of age, on one side. *Within* means that it lies inside. "
-    f"Otherwise the study is too small to decide. The plan of {plan['made'][:10]} came before the first recorded answer."
+    f"Otherwise the study is too small to decide. One network, ssrnet-gender-imdb, gives no score of any picture. The plan of {plan['made'][:10]} came before the first recorded answer."
 )
 
 # %% [markdown]
@@ -159,9 +152,13 @@ Markdown(
 # meant for.
 
 # %% tags=["remove-input"]
+networks_of = {one["package"]: [] for one in manifest["models"]}
+for one in manifest["models"]:
+    networks_of[one["package"]] += dict.fromkeys(one["told"].values())
 packages = {
     one["package"]: {
         "version": one["versions"][one["package"]],
+        "networks": ", ".join(networks_of[one["package"]]),
         "recorded": manifest["parts"]["measured"]["made"][:10],
         "its authors say": one["summary"],
     }
