@@ -137,7 +137,9 @@ def test_an_image_that_takes_too_long_ends_the_run(folder):
     assert not processes_of_node()
 
 
+# A shell has what it runs in the background ignore Ctrl-C, and these tests may run there.
 ASK = """
+import signal
 import sys
 from pathlib import Path
 import numpy as np
@@ -147,6 +149,7 @@ from faceaudit.models import node
 from faceaudit.models.answers import ask_and_keep
 from faceaudit.models.asking import model_of
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 folder = Path(sys.argv[1])
 package = "@vladmandic/human"
 node.PRODUCTS[package] = node.Product(str(folder / "script.js"), (package,), ("P(male)", "age"))
