@@ -737,6 +737,7 @@ change = wide["dark skin"] - wide["light"]
 # %% tags=["remove-cell"]
 skin = effects.query("change == 'dark skin'")
 counts = skin["verdict"].value_counts()
+beyond_by_light = effects.query("change == 'dimmed light'")["verdict"].eq("exceeds").sum()
 most_years = max(first["estimate"] for first, _ in years.values())
 glue(
     "answer",
@@ -744,7 +745,7 @@ glue(
         with_minus(
             f"Yes, for some answers. We darken the skin of {faces} faces and hold what else is measured. Of {len(skin)} answers "
             f"of published networks {counts.get('exceeds', 0)} change beyond the tolerance, {counts.get('within', 0)} are within it, and "
-            f"{counts.get('inconclusive', 0)} are undecided. One of the first is largely brightness: *gear* reacts to dimmed light as well. "
+            f"{counts.get('inconclusive', 0)} are undecided. Dimmed light changes {beyond_by_light} answers beyond it: these react to brightness alone. "
             f"With other faces, {agree.sum()} of {len(agree)} changes agree within their intervals. "
             f"{len(older)} of {len(first_age)} networks that tell ages say more years, up to {most_years:.1f}; along another axis, "
             f"the plane of what people call dark skin, {len(turned)} of them say fewer. So no effect of skin stands without its axis. "

@@ -191,6 +191,8 @@ counts = SKIN["verdict"].value_counts()
 beyond = SKIN[SKIN["verdict"] == "exceeds"].merge(SKIN_AGAIN, on=["network", "answer"])
 in_both = beyond[beyond["verdict_y"] == "exceeds"]
 hair = by_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(float)
+exceeding = measured[measured["verdict"] == "exceeds"]["change"].value_counts()
+at_random, by_light = (exceeding.get(name, 0) for name in ("a step at random", "dimmed light"))
 listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
 
 # %% tags=["remove-input"]
@@ -200,8 +202,8 @@ glue(
         f"**Of {len(SKIN)} answers {counts.get('exceeds', 0)} change beyond the tolerance when skin darkens, "
         f"{counts.get('within', 0)} stay within it, and {counts.get('inconclusive', 0)} are undecided**, with "
         f"{results['faces']} faces; one more network gives no score. With half as many other faces, {len(in_both)} of the "
-        f"{counts.get('exceeds', 0)} are beyond it again: {' and '.join(listed)}. A step at random changes no answer beyond the tolerance. The change of "
-        f"*gear* is largely brightness, since dimmed light does much of it. Along people's plane of hair, all {len(hair)} networks that tell "
+        f"{counts.get('exceeds', 0)} are beyond it again: {' and '.join(listed)}. {at_random} of all answers change beyond it with a step at random, and "
+        f"{by_light} with dimmed light: these react to brightness alone. Along people's plane of hair, all {len(hair)} networks that tell "
         f"gender find faces with longer hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
     ),
     display=False,
