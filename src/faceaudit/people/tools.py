@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from faceaudit.annotations.schema import Scales
 from faceaudit.file.parts import AnnotationTool, ToolKind, kinds_of
 from faceaudit.file.specification import Specification
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.files import atomic, write_text
+from faceaudit.utils.files import State, atomic, state, write_text
 
 LABEL_STUDIO_IMAGE_URL = "/data/local-files/?d=faces/"
 """Where Label Studio serves the images of a task from."""
@@ -34,6 +35,9 @@ LABEL_STUDIO_PROJECT = {
     "enable_empty_annotation": False,
 }
 """Settings of a project of Label Studio, besides its questions."""
+KEPT_EXPORTS = 64
+"""How many exports a process keeps as they were read. A study in a notebook is called again after
+every stop, and needs the exports of all its stages each time."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Tool:
         write_tasks: writes the files of tasks; returns what to do with them, as the middle of a
             sentence.
         read_export: takes the files of an export and the names of images, and reads the answers
-            about these.
+            about these. Later calls may get the same tables, so change them in a copy.
         export_name: pattern of the names of the files of an export; of a job, the file in its
             folder that there is once it has ended.
         is_job: whether an export is the folder of a job, and is of all images.
@@ -114,9 +118,14 @@ def tool_of(audit: Specification) -> AnnotationTool:
     return people
 
 
-def _words(path: Path) -> set[str]:
-    """The words of a text file, among them the names of images."""
-    return set(re.findall(r"\w+", path.read_text("utf8", "replace")))
+def _words(path: Path) -> frozenset[str]:
+    """The words of a text file, among them the names of images; read again only after a change."""
+    return _words_in_state(path, state(path))
+
+
+@lru_cache(maxsize=KEPT_EXPORTS)
+def _words_in_state(path: Path, _: State) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", path.read_text("utf8", "replace")))
 
 
 # --- tasks
@@ -196,6 +205,15 @@ def _instructions(macro: str, *values: object) -> str:
 
 
 def _read_label_studio(files: list[Path], names: list[str]) -> Ingest:
+    """The answers about images; files are read again only after a change."""
+    states = tuple(state(file) for file in files)
+    return _read_label_studio_in_states(tuple(files), states, tuple(names))
+
+
+@lru_cache(maxsize=KEPT_EXPORTS)
+def _read_label_studio_in_states(
+    files: tuple[Path, ...], _: tuple[State, ...], names: tuple[str, ...]
+) -> Ingest:
     return annotations.read_label_studio(files, known_images=names)
 
 

@@ -1,5 +1,6 @@
 """Whoever adds a kind of tool, or of people, is told where its entry is missing."""
 
+import json
 from types import SimpleNamespace
 from typing import get_args
 
@@ -7,6 +8,7 @@ import jinja2
 import numpy as np
 import pytest
 
+from faceaudit import annotations
 from faceaudit.annotations.pair_ratings import ADD_EXPORT
 from faceaudit.file.parts import ADDRESS_START, AnnotationTool, PeopleSettings, kinds_of
 from faceaudit.file.specification import Specification
@@ -63,3 +65,40 @@ def test_simulated_people_answer_in_no_tool(tmp_path):
     with pytest.raises(InputError, match="people.kind is simulated, one of label-studio") as raised:
         labels_by_people(IMAGES, ["gender"], audit, tmp_path)
     assert raised.value.field == "people.kind"
+
+
+class TestExports:
+    """An export is read once a process, and again after it changed."""
+
+    def write_export(self, path, choice):
+        result = {"from_name": "gender", "value": {"choices": [choice]}}
+        visit = {"id": 1, "completed_by": 7, "created_at": "2026-01-01", "result": [result]}
+        path.write_text(json.dumps([{"id": 1, "data": {"image_id": "a"}, "annotations": [visit]}]))
+
+    def test_an_export_is_parsed_once(self, tmp_path, monkeypatch):
+        export = tmp_path / "export.json"
+        self.write_export(export, "Male")
+        parsed = []
+        read = annotations.read_label_studio
+
+        def counted(*arguments, **settings):
+            parsed.append(arguments)
+            return read(*arguments, **settings)
+
+        monkeypatch.setattr(annotations, "read_label_studio", counted)
+        levels = [
+            TOOLS["label-studio"].read_export([export], ["a"]).frame["level"].tolist()
+            for _ in range(3)
+        ]
+        assert levels == [[4]] * 3
+        assert len(parsed) == 1
+
+    def test_an_export_that_changed_is_read_again(self, tmp_path):
+        export = tmp_path / "export.json"
+        tool = TOOLS["label-studio"]
+        found = []
+        for choice in ("Male", "Female"):
+            self.write_export(export, choice)
+            assert tool.find_export(tmp_path, {"a"}) == [export]
+            found += tool.read_export([export], ["a"]).frame["level"].tolist()
+        assert found == [4, 0]
