@@ -77,14 +77,15 @@ def execute(
     failed = out.with_suffix(".failed.ipynb")
     failed.unlink(missing_ok=True)
     out.parent.mkdir(parents=True, exist_ok=True)
-    options = {"kernel_name": "python3", "kernel_manager_class": kernels.manager(log)}
-    options |= {"progress_bar": False, "on_cell_execute": partial(_log, log)}
+    options = {"kernel_name": "python3", "progress_bar": False}
+    options["on_cell_execute"] = partial(_log, log)
     # Saving after each cell takes longer than many cells; a failure is saved anyway.
     options["request_save_on_cell_execute"] = False
     # Where the kernel starts; `cwd` would move every thread of this process.
     options["resources"] = {"metadata": {"path": str(notebook.parent)}}
     with tempfile.TemporaryDirectory() as scratch:
         source, result = Path(scratch, "in.ipynb"), Path(scratch, "out.ipynb")
+        options["kernel_manager_class"] = kernels.manager(log, Path(scratch))
         nbformat.write(content, source)
         try:
             papermill.execute_notebook(source, result, **options)

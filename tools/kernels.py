@@ -23,6 +23,7 @@ from types import SimpleNamespace
 
 from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
+from traitlets import default
 
 CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 # Of this repository, whose files may be edited during a run, no more than what keeps Ctrl-C mute.
@@ -106,10 +107,25 @@ class Provisioner(LocalProvisioner):
         return self.connection_info
 
 
-def manager(log: Path) -> type[AsyncKernelManager]:
-    """The class of managers whose kernels write what is not a cell's output to `log`."""
+def manager(log: Path, folder: Path) -> type[AsyncKernelManager]:
+    """The class of managers of one kernel.
+
+    Args:
+        log: file to which the kernel writes what is not a cell's output.
+        folder: that is this kernel's own, for its sockets. Ports would be drawn before the kernel
+            binds them, so that two kernels that start at once can be given the same one. Its path
+            is short, because systems take about a hundred characters.
+    """
 
     class Manager(AsyncKernelManager):
+        @default("transport")
+        def _transport_default(self) -> str:
+            return "ipc"
+
+        @default("ip")
+        def _ip_default(self) -> str:
+            return str(folder / "kernel")
+
         async def _async_pre_start_kernel(self, **options):
             self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)
             self.provisioner.words = log
