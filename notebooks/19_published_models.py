@@ -238,7 +238,6 @@ asked_for = {
     "age": {"outcome": "value"},
 }
 SCORE = {"score": "value", "outcomes": ["score"]}
-TOLERANCE_OF_SILENCE = 0.05  # as in the plan
 
 
 # %%
@@ -455,7 +454,7 @@ told = [
 ]
 Markdown(
     with_minus(
-        f"Silence is judged like an answer, with {100 * TOLERANCE_OF_SILENCE:.0f} points of the images as its tolerance. Dark skin changes "
+        f"Silence is judged like an answer, with {100 * tolerance['P(male)']:.0f} points of the images as its tolerance. Dark skin changes "
         f"it {' and '.join(told)}. Beyond the tolerance are {silence['verdict'].eq('exceeds').sum()} of these."
     )
 )
@@ -763,6 +762,6 @@ results = {
     "effects": effects[kept].to_dict("records"),
     "repeated": again[kept].to_dict("records"),
     "to people": to_people[kept].to_dict("records"),
-    "dimmed light beside to people": dimmed_again[kept].to_dict("records"),
+    "dimmed light on faces of the planes": dimmed_again[kept].to_dict("records"),
 }
 _ = stage.finish(results)

@@ -49,7 +49,7 @@ plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
 results = artifacts.load("19_published_models", "results.json", profile)
 measured, again, by_people, dimmed = (
     pd.DataFrame(results[name])
-    for name in ("effects", "repeated", "to people", "dimmed light beside to people")
+    for name in ("effects", "repeated", "to people", "dimmed light on faces of the planes")
 )
 
 # %% [markdown]
