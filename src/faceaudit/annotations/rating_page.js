@@ -38,15 +38,25 @@ function missing(answer) {
 const key = (name) => `class page ${study.id} ${name}`;
 const LATEST = key(""); // who was here last; nobody has an empty name
 
+/**
+ * The person whose answers this tab keeps, null if there is none.
+ *
+ * Chromium 156 at times gives a page from the disk an empty storage after a reload. What a tab keeps
+ * with its history is always there, and is used where the storage is empty.
+ */
+const inTab = () => (history.state?.study === study.id ? history.state.person : null);
+
 function kept(name) {
+  const ofTab = inTab()?.name === name ? inTab() : null;
   try {
-    return JSON.parse(localStorage.getItem(key(name)));
+    return JSON.parse(localStorage.getItem(key(name))) ?? ofTab;
   } catch {
-    return null;
+    return ofTab;
   }
 }
 
 function keep() {
+  history.replaceState({ study: study.id, person }, "");
   try {
     localStorage.setItem(key(person.name), JSON.stringify(person));
     localStorage.setItem(LATEST, person.name);
@@ -64,10 +74,11 @@ function forget(...keys) {
 }
 
 function latest() {
+  const ofTab = inTab()?.name ?? null;
   try {
-    return localStorage.getItem(LATEST);
+    return localStorage.getItem(LATEST) ?? ofTab;
   } catch {
-    return null;
+    return ofTab;
   }
 }
 
@@ -116,6 +127,7 @@ function reveal(section) {
 
 function showStart(message) {
   person = since = null;
+  history.replaceState(null, "");
   forget(LATEST);
   reveal("start");
   at("refused").textContent = message;

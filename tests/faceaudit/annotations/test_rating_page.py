@@ -150,6 +150,30 @@ class TestPage:
             "answers-heron-42.json",
         ]
 
+    @pytest.mark.parametrize("deleted", [False, True])
+    def test_a_reload_that_finds_no_storage_goes_on_unless_answers_were_deleted(
+        self, chromium, page_of_four, deleted
+    ):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            begin(page, "heron")
+            picture = shown(page, page_of_four)
+            press(page, "111")
+            if deleted:
+                page.locator("#to-overview").click()
+                page.locator("#delete").click()
+                page.locator("#delete-now").click()
+            page.add_init_script("localStorage.clear()")
+            page.reload()
+            if deleted:
+                expect(page.locator("#start")).to_be_visible()
+                expect(page.locator("#task")).to_be_hidden()
+            else:
+                expect(page.locator("#place")).to_have_text("Picture 1 of 4")
+                assert shown(page, page_of_four) == picture
+                assert page.locator("fieldset input:checked").count() == 3
+            assert visit.errors == []
+
     def test_orders_are_shuffled_and_each_as_likely(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
             orders = visit.page.evaluate(
