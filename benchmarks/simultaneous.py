@@ -1,12 +1,14 @@
 """Axes of several levels: do the simultaneous intervals hold all true contrasts at once?
 
-Run `python benchmarks/simultaneous.py`, which takes four minutes of one core. Audits of axes with 2
-to 10 levels are drawn again and again, 2,000 a line. The error rate is half as large again at every
-other level, so that contrasts with the first level are zero or not, and no contrast of neighbours
-is zero. Three kinds of audits are drawn: matched images with one pair a face and contrast; matched
-images with a second axis, whose averages have two pairs a face and contrast; and found portraits,
-whose levels are the rarer the higher they are. Errors of a face or a person are independent, or
-hang together by a share of a latent normal value.
+Run `python benchmarks/simultaneous.py`, which takes ten minutes of one core. Audits of axes with 2
+to 10 levels are drawn again and again, 2,000 a line. Levels are compared with the first one, with
+their neighbours, or by their trend. The error rate is half as large again at every other level, so
+that contrasts with the first level are zero or not, and no contrast of neighbours is zero. Where a
+trend is asked for, the error rate grows with the root of the level's number, so that no straight
+line fits; it ends half as large again. Three kinds of audits are drawn: matched images with one
+pair a face and contrast; matched images with a second axis, whose averages have two pairs a face
+and contrast; and found portraits, whose levels are the rarer the higher they are. Errors of a face
+or a person are independent, or hang together by a share of a latent normal value.
 
 An audit counts as right where every simultaneous interval (`low_family` to `high_family`) holds the
 truth. Portraits of a level may be too few for an interval: such audits are counted, and the
@@ -34,8 +36,16 @@ from threadpoolctl import threadpool_limits
 
 import faceaudit
 from faceaudit import plans
-from faceaudit.comparisons import ADJACENT, REFERENCE, Contrast, all_contrasts
-from faceaudit.effects import matched_effects, paired_interval, risk_differences, score_interval
+from faceaudit.comparisons import ADJACENT, REFERENCE, TREND, Contrast, all_contrasts
+from faceaudit.effects import (
+    matched_effects,
+    matched_trends,
+    paired_interval,
+    portrait_trends,
+    risk_differences,
+    score_interval,
+)
+from faceaudit.effects.trend import largest_trend
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils import seeding
 
@@ -46,7 +56,8 @@ THROUGH_THE_DOOR = 2
 RATES = (0.02, 0.1, 0.3)
 """Error rates of the first level."""
 HIGHER = 1.5
-"""The error rate at every other level, as a multiple of that of the first one."""
+"""The error rate at every other level, or where trends are asked for at the last one, as a multiple
+of that of the first one."""
 COMMON = 0.5
 """Share of a face or a person in what decides about the errors, where they hang together."""
 MOST = 3
@@ -71,7 +82,7 @@ class Line:
         levels: of the axis.
         size: matched faces, or people a level on average.
         rate: of errors at the first level.
-        contrasts: "reference" or "adjacent".
+        contrasts: "reference", "adjacent" or "trend".
         common: share of a face or a person in what decides about the errors.
     """
 
@@ -91,7 +102,10 @@ class Line:
     @cached_property
     def rates(self) -> np.ndarray:
         """Error rates by level."""
-        return self.rate * np.where(np.arange(self.levels) % 2, HIGHER, 1)
+        level = np.arange(self.levels)
+        if self.contrasts == TREND:
+            return self.rate * (1 + (HIGHER - 1) * np.sqrt(level / (self.levels - 1)))
+        return self.rate * np.where(level % 2, HIGHER, 1)
 
     @property
     def compared(self) -> list[Contrast]:
@@ -99,9 +113,12 @@ class Line:
         return all_contrasts(self.axes, self.contrasts)
 
     def true_effect(self, contrast: Contrast) -> float:
-        """The difference of the error rates; only the first axis has any."""
+        """The difference of the error rates, or their trend; only the first axis has any."""
         if contrast.axis != "first":
             return 0.0
+        if contrast.is_trend:
+            numbers = np.arange(self.levels)
+            return float(np.polyfit(numbers, self.rates, 1)[0] * numbers[-1])
         return self.rates[contrast.high] - self.rates[contrast.low]
 
     @property
@@ -131,6 +148,8 @@ class OnePair(Line):
     def intervals(self, error: np.ndarray) -> pd.DataFrame:
         """Simultaneous intervals: a row per audit and contrast, as `faceaudit.verdicts.judge`."""
         contrasts = self.compared
+        if self.contrasts == TREND:
+            return self._trends(error, contrasts[0])
         quantile = norm.ppf(1 - plans.LEVEL / (2 * len(contrasts)))
         tables = []
         for contrast in contrasts:
@@ -144,6 +163,20 @@ class OnePair(Line):
             table = pd.DataFrame(ends, columns=["low_family", "high_family"])
             tables.append(table.assign(audit=table.index, truth=self.true_effect(contrast)))
         return pd.concat(tables).sort_values("audit", kind="stable")
+
+    def _trends(self, error: np.ndarray, contrast: Contrast) -> pd.DataFrame:
+        """The interval of the only comparison, a row per audit."""
+        audit, face, level = np.indices(error.shape).reshape(3, -1)
+        unit = audit * self.size + face
+        images = pd.DataFrame({"audit": audit, "unit": unit, "first_level": level})
+        images["error"] = error.ravel().astype(int)
+        table = matched_trends(
+            images, "error", "first_level", self.levels, ["audit"], "unit", TOLERANCE
+        )
+        table = table.reset_index().assign(truth=self.true_effect(contrast))
+        return with_family(
+            table.rename(columns={"transects": "units"}).assign(largest=largest_trend(self.levels))
+        )
 
     def audit(self, error: np.ndarray, number: int) -> pd.DataFrame:
         """The family of the audit of this number, by `faceaudit.table`."""
@@ -180,8 +213,13 @@ class TwoPairs(Line):
         tables = []
         for contrast in self.compared:
             column = f"{contrast.axis}_level"
-            pair = images[images[column].isin([contrast.low, contrast.high])]
-            table = matched_effects(pair, "error", column, ["audit"], "unit", TOLERANCE)
+            asked = (["audit"], "unit", TOLERANCE)
+            if contrast.is_trend:
+                table = matched_trends(images, "error", column, self.levels, *asked)
+                table["largest"] = largest_trend(self.levels)
+            else:
+                pair = images[images[column].isin([contrast.low, contrast.high])]
+                table = matched_effects(pair, "error", column, *asked).assign(largest=1.0)
             tables.append(table.reset_index().assign(truth=self.true_effect(contrast)))
         table = pd.concat(tables, ignore_index=True).sort_values("audit", kind="stable")
         return with_family(table.rename(columns={"transects": "units"}))
@@ -218,8 +256,15 @@ class Portraits(Line):
         """Simultaneous intervals: a row per audit and contrast, but for levels without people."""
         tables = []
         for contrast in self.compared:
-            pair = portraits[portraits["level"].isin([contrast.low, contrast.high])]
-            table = risk_differences(pair, "error", "level", ["audit"], "identity")
+            if contrast.is_trend:
+                level = pd.Categorical(portraits["level"], range(self.levels), ordered=True)
+                of_levels = portraits.assign(level=level)
+                table = portrait_trends(of_levels, "error", "level", ["audit"], "identity")
+                table["largest"] = largest_trend(self.levels)
+            else:
+                pair = portraits[portraits["level"].isin([contrast.low, contrast.high])]
+                table = risk_differences(pair, "error", "level", ["audit"], "identity")
+                table["largest"] = 1.0
             tables.append(table.reset_index().assign(truth=self.true_effect(contrast)))
         table = pd.concat(tables, ignore_index=True).sort_values("audit", kind="stable")
         return with_family(table.rename(columns={"clusters": "units"}))
@@ -235,7 +280,8 @@ def with_family(table: pd.DataFrame) -> pd.DataFrame:
     """Intervals of many audits, made simultaneous as `faceaudit.verdicts` does it for one.
 
     Args:
-        table: columns audit, estimate, low, high and units.
+        table: columns audit, estimate, low, high, units, and largest: the difference that there can
+            be at most.
 
     Returns:
         The table with low_family and high_family.
@@ -247,7 +293,8 @@ def with_family(table: pd.DataFrame) -> pd.DataFrame:
     estimate = table["estimate"]
     low = estimate - (estimate - table["low"]) * longer
     high = estimate + (table["high"] - estimate) * longer
-    return table.assign(low_family=low.clip(-1, 1), high_family=high.clip(-1, 1))
+    largest = table["largest"]
+    return table.assign(low_family=low.clip(-largest), high_family=high.clip(upper=largest))
 
 
 AnyLine = OnePair | TwoPairs | Portraits
@@ -256,6 +303,7 @@ AnyLine = OnePair | TwoPairs | Portraits
 def lines() -> Iterator[AnyLine]:
     """All lines, of which those with two levels have one kind of contrasts."""
     kinds = {levels: (REFERENCE, ADJACENT)[: levels - 1] for levels in LEVELS}
+    trends = [levels for levels in LEVELS if levels > 2]
     for levels, faces, rate, common in product(LEVELS, FACES, RATES, (0.0, COMMON)):
         for kind in kinds[levels]:
             yield OnePair(levels, faces, rate, kind, common)
@@ -264,6 +312,14 @@ def lines() -> Iterator[AnyLine]:
     for levels, people, rate in product(LEVELS_OF_PORTRAITS, PEOPLE, RATES):
         yield Portraits(levels, people, rate, kinds[levels][0], 0.0)
         yield Portraits(levels, people, rate, kinds[levels][-1], COMMON)
+    for levels, faces, rate, common in product(trends, FACES, RATES, (0.0, COMMON)):
+        yield OnePair(levels, faces, rate, TREND, common)
+    for levels, faces, rate in product(LEVELS_OF_TWO[1:], FACES_OF_TWO, RATES):
+        yield TwoPairs(levels, faces, rate, TREND, COMMON)
+    for levels, people, rate, common in product(
+        LEVELS_OF_PORTRAITS[1:], PEOPLE, RATES, (0.0, COMMON)
+    ):
+        yield Portraits(levels, people, rate, TREND, common)
 
 
 def require_same(line: AnyLine, drawn: Any, table: pd.DataFrame) -> None:
@@ -306,11 +362,13 @@ def row_of(line: AnyLine) -> dict[str, Any]:
 
 
 def shown_rows(table: pd.DataFrame) -> list[dict[str, str | float]]:
-    """A row per kind of audits, number of levels and size."""
+    """A row per kind of audits, number of levels and size; trends apart from contrasts."""
     shown = []
-    keys = ["what", "levels", "size", "sized"]
-    for (what, levels, size, sized), part in table.groupby(keys, sort=False):
-        row: dict[str, str | float] = {"what": f"{what}: {levels} levels, {size} {sized}"}
+    by_trend = np.where(table["contrasts"] == TREND, ", by the trend", "")
+    keys = ["what", "compared", "levels", "size", "sized"]
+    groups = table.assign(compared=by_trend).groupby(keys, sort=False)
+    for (what, compared, levels, size, sized), part in groups:
+        row: dict[str, str | float] = {"what": f"{what}: {levels} levels, {size} {sized}{compared}"}
         row["lines"] = len(part)
         row["coverage, least (%)"] = 100 * float(part["coverage"].min())
         row["mean (%)"] = 100 * float(part["coverage"].mean())
@@ -327,7 +385,7 @@ def conclude(table: pd.DataFrame) -> None:
     facts = {
         "audits": f"{REPETITIONS:,} a line",
         "error rates": f"{rates} % at the first level, {HIGHER:g} times as many errors at every "
-        "other one",
+        "other one, or for trends at the last one",
         "portraits": f"1 of each person, or 1 to {MOST} whose errors hang together; a level is "
         "the rarer the higher it is",
         "coverage": "share of audits in which all simultaneous intervals hold their truth",
