@@ -625,16 +625,17 @@ by_type = pd.concat(
     ignore_index=True,
 )
 
-# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure is drawn", "image": {"alt": "Three panels, one for each trained model. Six black diamonds show the true error rate at the six types of skin, from Light to Black, and a dashed line the true trend. Dots with vertical intervals show the rates in the first audit, and a solid line its trend."}, "figure": {"name": "fig-score-types", "caption": "Error rates at six types of skin. Diamonds and dashed line: all faces, and their trend. Dots and solid line: the faces of the first audit, and theirs. A trend sums up how far the rates go from the first type to the last; it does not say that they go straight."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure is drawn", "image": {"alt": "Three panels, one for each trained model. Six black diamonds show the true error rate at the six types of skin, from Light to Black, and a dashed line the true trend. Dots with vertical intervals show the rates in the first audit, and a solid line its trend."}, "figure": {"name": "fig-score-types", "caption": "Error rates at six types of skin, each panel with a scale of its own. Diamonds and dashed line: all faces, and their trend. Dots and solid line: the faces of the first audit, and theirs. A trend sums up how far the rates go from the first type to the last; it does not say that they go straight."}}
 # Computed by faceworld.scorecard.truth.errors_under_do.
-figure, axes = plt.subplots(1, len(of_types), figsize=(figures.WIDTH, 3), sharey=True)
+figure, axes = plt.subplots(1, len(of_types), figsize=(figures.WIDTH, 3))
 for ax, (model, errors) in zip(axes, of_types.items(), strict=True):
     (first,) = draw_audits(errors, len(faces) // 2, 1, seed)
     for part, marks, line in ((errors, "kD", "k--"), (first, "C0o", "C0-")):
         rates, places = 100 * part.mean(axis=(0, 2)), np.arange(len(TYPES))
         ax.plot(places, rates, marks)
         ax.plot(places, np.polyval(np.polyfit(places, rates, 1), places), line)
-    ax.set(title=model, ylim=(0, None))
+    ax.set_title(model)
+    ax.set_ylim(bottom=0)
     ax.set_xticks(places, TYPES, rotation=90)
 _ = axes[0].set(ylabel="errors in 100 images")
 
@@ -657,17 +658,21 @@ type_scores["width"] = (
 # %% tags=["remove-input"]
 trends = by_type.query("estimator == 'trend'").groupby("model", sort=False)["truth"].first()
 lines = [f"{model} {with_minus(f'{100 * effect:+.1f}')}" for model, effect in trends.items()]
-by_kind = type_scores["width"].groupby("estimator").mean()
+ends_of_scale = by_type[by_type["cell"] == f"{TYPES[-1]} instead of {TYPES[0]}"]
+together = (ends_of_scale["high_family"] - ends_of_scale["low_family"]).mean()
+alone = (ends_of_scale["high"] - ends_of_scale["low"]).mean()
+of_trend = type_scores.xs("trend", level="estimator")["width"].mean()
 Markdown(
     f"The true trends, in points from {TYPES[0]} to {TYPES[-1]}: {'; '.join(lines)}. The interval of a "
-    f"trend is {100 * by_kind['trend']:.1f} points wide on average, that of a type against the first one "
-    f"{100 * by_kind['reference']:.1f}, and that of two neighbours {100 * by_kind['adjacent']:.1f}."
+    f"trend is {100 * of_trend:.1f} points wide, on average over audits and models. The contrast of the last type "
+    f"with the first has {100 * alone:.1f} points alone, and {100 * together:.1f} together with the four "
+    "other contrasts of its kind."
 )
 
 # %% [markdown]
-# One comparison in place of five has two advantages: it uses all images at once, and the tolerance is asked once. It has a price. A rate that
-# rises in the middle and falls at the end can have no trend at all. So look at the rates of the levels beside it.
-# An axis without an order, such as ancestry, has no trend.
+# A trend is one comparison in place of five, so it shares the level with no other, and the types between the ends
+# help to tell it. It has a price. A rate that rises in the middle and falls at the end can have no trend at all. So
+# look at the rates of the types beside it. An axis without an order, such as ancestry, has no trend.
 
 # %% [markdown]
 # ## Audits of found portraits

@@ -237,7 +237,7 @@ def portrait_trends(
     Example:
         >>> skin = pd.Categorical([*"IIIVVVXXX"], [*"IVX"])
         >>> frame = pd.DataFrame({"skin": skin, "error": [0, 0, 0, 0, 0, 1, 0, 1, 1]})
-        >>> round(portrait_trends(frame, "error", "skin").loc["all", "estimate"], 3)
+        >>> portrait_trends(frame, "error", "skin")["estimate"].round(3).item()
         0.667
     """
     if not isinstance(frame[treatment].dtype, pd.CategoricalDtype):
