@@ -365,8 +365,7 @@ def matched_row(
             )
         effect = table.iloc[0].to_dict()
         one_pair_a_face = effect["n"] == effect["transects"]
-        # The trend of three levels is the difference of the outer two, others are sums of rates.
-        are_errors = levels <= 3 and images[outcome].dropna().isin([0, 1]).all()
+        are_errors = not contrast.is_trend and images[outcome].dropna().isin([0, 1]).all()
         exact = one_pair_a_face and are_errors and not weight
     if contrast.is_trend and len(np.unique(pairs.face)) < 2:
         effect["reason"] = _reason_without_trend(of_cell, outcome, contrast, plan)

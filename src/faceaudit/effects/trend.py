@@ -8,9 +8,9 @@ means rise or fall on the whole, and two levels in the middle may differ otherwi
 The weights are negative in the lower half of the levels and positive in the upper half. So the
 trend of a matched face compares two means: that of its upper levels and that of its lower ones,
 each level weighted by its distance from the middle (`level_halves`). These are outcomes of a pair,
-and the pairs have the intervals of `faceaudit.effects.matched_effects`. Portraits of each level
-have a rate of their own, and the interval of the weighted sum is put together from Wilson's
-(Zou, Huang & Zhang, Computational Statistics & Data Analysis 53 (2009) 1080-1085).
+and the pairs have the intervals of `faceaudit.effects.matched_effects`, those of rates. Portraits
+of each level have a rate of their own, and the interval of the weighted sum is put together from
+Wilson's (Zou, Huang & Zhang, Computational Statistics & Data Analysis 53 (2009) 1080-1085).
 """
 
 from collections.abc import Callable, Sequence
@@ -168,8 +168,10 @@ def trends_of_halves(
         transect,
         tolerance / largest,
         weight,
-        # Of three levels the middle one has no weight, so that errors stay errors.
-        are_rates=levels > 3,
+        # Also of three levels, whose middle one has no weight: with the normal's quantiles, Tango's
+        # interval of 200 pairs and rare errors holds the truth in 94.1 % of audits, with Student's
+        # in 95.1 %.
+        are_rates=True,
     )
     table[list(SCALED)] *= largest
     return table

@@ -115,7 +115,6 @@ class LevelAudits:
             at_levels = at_levels_of(images, contrast)
             table = matched_effects(at_levels, "error", column, ["audit"], "transect")
             largest = 1.0
-        one_pair_a_face = table["n"] == table["transects"]
         # As in `faceaudit.matched_comparisons.matched_row`.
-        exact = one_pair_a_face & (len(contrast.weights) <= 3)
+        exact = (table["n"] == table["transects"]) & (not contrast.is_trend)
         return table.reset_index().assign(cell=contrast.name, largest=largest, exact=exact)
