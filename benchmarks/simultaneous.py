@@ -14,6 +14,9 @@ An audit counts as right where every simultaneous interval (`low_family` to `hig
 truth. Portraits of a level may be too few for an interval: such audits are counted, and the
 intervals that they have must hold.
 
+The cost is that of a trend of 500 faces or portraits at six levels, against the five contrasts with
+the first level.
+
 All audits of a line are judged at once. Two of them go through `faceaudit.table` as well, which
 must find the same intervals. The record `results/simultaneous.csv` has a row per line.
 """
@@ -29,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from acceptance import latent
-from record import RESULTS, write_rows
+from record import RESULTS, seconds, write_rows
 from scipy.special import stdtrit
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
@@ -379,6 +382,40 @@ def shown_rows(table: pd.DataFrame) -> list[dict[str, str | float]]:
     return shown
 
 
+def cost() -> dict[str, float]:
+    """CPU seconds of a trend at six levels, as a multiple of those of five contrasts, by design."""
+    random = seeding.rng(SEED, "simultaneous: cost")
+    face, level = np.indices((500, 6)).reshape(2, -1)
+    images = pd.DataFrame({"unit": face, "first_level": level})
+    images["error"] = (random.random(len(images)) < RATES[1]).astype(int)
+    found = images.assign(
+        level=pd.Categorical(level, range(6), ordered=True), person=face * 6 + level
+    )
+    pairs = [[0, other] for other in range(1, 6)]
+
+    def matched_contrasts() -> None:
+        for pair in pairs:
+            at_levels = images[images["first_level"].isin(pair)]
+            matched_effects(at_levels, "error", "first_level", [], "unit", TOLERANCE)
+
+    def found_contrasts() -> None:
+        for pair in pairs:
+            at_levels = found[found["level"].isin(pair)]
+            risk_differences(at_levels, "error", "level", [], "person")
+
+    calls = {
+        "matched faces": (
+            lambda: matched_trends(images, "error", "first_level", 6, [], "unit", TOLERANCE),
+            matched_contrasts,
+        ),
+        "portraits": (
+            lambda: portrait_trends(found, "error", "level", [], "person"),
+            found_contrasts,
+        ),
+    }
+    return {what: seconds(trend) / seconds(contrasts) for what, (trend, contrasts) in calls.items()}
+
+
 def conclude(table: pd.DataFrame) -> None:
     """Leave `results/simultaneous.json`, and hold the coverage against the mark."""
     rates = ", ".join(f"{100 * rate:g}" for rate in RATES)
@@ -389,6 +426,9 @@ def conclude(table: pd.DataFrame) -> None:
         "portraits": f"1 of each person, or 1 to {MOST} whose errors hang together; a level is "
         "the rarer the higher it is",
         "coverage": "share of audits in which all simultaneous intervals hold their truth",
+        "a trend over six levels against five contrasts": ", ".join(
+            f"{ratio:.2f} times the CPU time ({what})" for what, ratio in cost().items()
+        ),
         "called right": f"no line's 95 % Monte Carlo interval lies wholly below {100 * MARK:g} %",
     }
     write_rows("simultaneous", facts, shown_rows(table), ["numpy", "scipy", "pandas"])
