@@ -1,16 +1,21 @@
 """Axes of several levels: do the simultaneous intervals hold all true contrasts at once?
 
-Run `python benchmarks/simultaneous.py`, which takes four minutes of one core. Audits of axes with 2
-to 10 levels are drawn again and again, 2,000 a line. The error rate is half as large again at every
-other level, so that contrasts with the first level are zero or not, and no contrast of neighbours
-is zero. Three kinds of audits are drawn: matched images with one pair a face and contrast; matched
-images with a second axis, whose averages have two pairs a face and contrast; and found portraits,
-whose levels are the rarer the higher they are. Errors of a face or a person are independent, or
-hang together by a share of a latent normal value.
+Run `python benchmarks/simultaneous.py`, which takes ten minutes of one core. Audits of axes with 2
+to 10 levels are drawn again and again, 2,000 a line. Levels are compared with the first one, with
+their neighbours, or by their trend. The error rate is half as large again at every other level, so
+that contrasts with the first level are zero or not, and no contrast of neighbours is zero. Where a
+trend is asked for, the error rate grows with the root of the level's number, so that no straight
+line fits; it ends half as large again. Three kinds of audits are drawn: matched images with one
+pair a face and contrast; matched images with a second axis, whose averages have two pairs a face
+and contrast; and found portraits, whose levels are the rarer the higher they are. Errors of a face
+or a person are independent, or hang together by a share of a latent normal value.
 
 An audit counts as right where every simultaneous interval (`low_family` to `high_family`) holds the
 truth. Portraits of a level may be too few for an interval: such audits are counted, and the
 intervals that they have must hold.
+
+The cost is that of a trend of 500 faces or portraits at six levels, against the five contrasts with
+the first level.
 
 All audits of a line are judged at once. Two of them go through `faceaudit.table` as well, which
 must find the same intervals. The record `results/simultaneous.csv` has a row per line.
@@ -27,15 +32,23 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from acceptance import latent
-from record import RESULTS, write_rows
+from record import RESULTS, seconds, write_rows
 from scipy.special import stdtrit
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
 import faceaudit
 from faceaudit import plans
-from faceaudit.comparisons import ADJACENT, REFERENCE, Contrast, all_contrasts
-from faceaudit.effects import matched_effects, paired_interval, risk_differences, score_interval
+from faceaudit.comparisons import ADJACENT, REFERENCE, TREND, Contrast, all_contrasts
+from faceaudit.effects import (
+    matched_effects,
+    matched_trends,
+    paired_interval,
+    portrait_trends,
+    risk_differences,
+    score_interval,
+)
+from faceaudit.effects.trend import largest_trend
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils import seeding
 
@@ -46,7 +59,8 @@ THROUGH_THE_DOOR = 2
 RATES = (0.02, 0.1, 0.3)
 """Error rates of the first level."""
 HIGHER = 1.5
-"""The error rate at every other level, as a multiple of that of the first one."""
+"""The error rate at every other level, or where trends are asked for at the last one, as a multiple
+of that of the first one."""
 COMMON = 0.5
 """Share of a face or a person in what decides about the errors, where they hang together."""
 MOST = 3
@@ -71,7 +85,7 @@ class Line:
         levels: of the axis.
         size: matched faces, or people a level on average.
         rate: of errors at the first level.
-        contrasts: "reference" or "adjacent".
+        contrasts: "reference", "adjacent" or "trend".
         common: share of a face or a person in what decides about the errors.
     """
 
@@ -91,7 +105,10 @@ class Line:
     @cached_property
     def rates(self) -> np.ndarray:
         """Error rates by level."""
-        return self.rate * np.where(np.arange(self.levels) % 2, HIGHER, 1)
+        level = np.arange(self.levels)
+        if self.contrasts == TREND:
+            return self.rate * (1 + (HIGHER - 1) * np.sqrt(level / (self.levels - 1)))
+        return self.rate * np.where(level % 2, HIGHER, 1)
 
     @property
     def compared(self) -> list[Contrast]:
@@ -99,9 +116,12 @@ class Line:
         return all_contrasts(self.axes, self.contrasts)
 
     def true_effect(self, contrast: Contrast) -> float:
-        """The difference of the error rates; only the first axis has any."""
+        """The difference of the error rates, or their trend; only the first axis has any."""
         if contrast.axis != "first":
             return 0.0
+        if contrast.is_trend:
+            numbers = np.arange(self.levels)
+            return float(np.polyfit(numbers, self.rates, 1)[0] * numbers[-1])
         return self.rates[contrast.high] - self.rates[contrast.low]
 
     @property
@@ -131,6 +151,8 @@ class OnePair(Line):
     def intervals(self, error: np.ndarray) -> pd.DataFrame:
         """Simultaneous intervals: a row per audit and contrast, as `faceaudit.verdicts.judge`."""
         contrasts = self.compared
+        if self.contrasts == TREND:
+            return self._trends(error, contrasts[0])
         quantile = norm.ppf(1 - plans.LEVEL / (2 * len(contrasts)))
         tables = []
         for contrast in contrasts:
@@ -144,6 +166,20 @@ class OnePair(Line):
             table = pd.DataFrame(ends, columns=["low_family", "high_family"])
             tables.append(table.assign(audit=table.index, truth=self.true_effect(contrast)))
         return pd.concat(tables).sort_values("audit", kind="stable")
+
+    def _trends(self, error: np.ndarray, contrast: Contrast) -> pd.DataFrame:
+        """The interval of the only comparison, a row per audit."""
+        audit, face, level = np.indices(error.shape).reshape(3, -1)
+        unit = audit * self.size + face
+        images = pd.DataFrame({"audit": audit, "unit": unit, "first_level": level})
+        images["error"] = error.ravel().astype(int)
+        table = matched_trends(
+            images, "error", "first_level", self.levels, ["audit"], "unit", TOLERANCE
+        )
+        table = table.reset_index().assign(truth=self.true_effect(contrast))
+        return with_family(
+            table.rename(columns={"transects": "units"}).assign(largest=largest_trend(self.levels))
+        )
 
     def audit(self, error: np.ndarray, number: int) -> pd.DataFrame:
         """The family of the audit of this number, by `faceaudit.table`."""
@@ -180,8 +216,13 @@ class TwoPairs(Line):
         tables = []
         for contrast in self.compared:
             column = f"{contrast.axis}_level"
-            pair = images[images[column].isin([contrast.low, contrast.high])]
-            table = matched_effects(pair, "error", column, ["audit"], "unit", TOLERANCE)
+            asked = (["audit"], "unit", TOLERANCE)
+            if contrast.is_trend:
+                table = matched_trends(images, "error", column, self.levels, *asked)
+                table["largest"] = largest_trend(self.levels)
+            else:
+                pair = images[images[column].isin([contrast.low, contrast.high])]
+                table = matched_effects(pair, "error", column, *asked).assign(largest=1.0)
             tables.append(table.reset_index().assign(truth=self.true_effect(contrast)))
         table = pd.concat(tables, ignore_index=True).sort_values("audit", kind="stable")
         return with_family(table.rename(columns={"transects": "units"}))
@@ -218,8 +259,15 @@ class Portraits(Line):
         """Simultaneous intervals: a row per audit and contrast, but for levels without people."""
         tables = []
         for contrast in self.compared:
-            pair = portraits[portraits["level"].isin([contrast.low, contrast.high])]
-            table = risk_differences(pair, "error", "level", ["audit"], "identity")
+            if contrast.is_trend:
+                level = pd.Categorical(portraits["level"], range(self.levels), ordered=True)
+                of_levels = portraits.assign(level=level)
+                table = portrait_trends(of_levels, "error", "level", ["audit"], "identity")
+                table["largest"] = largest_trend(self.levels)
+            else:
+                pair = portraits[portraits["level"].isin([contrast.low, contrast.high])]
+                table = risk_differences(pair, "error", "level", ["audit"], "identity")
+                table["largest"] = 1.0
             tables.append(table.reset_index().assign(truth=self.true_effect(contrast)))
         table = pd.concat(tables, ignore_index=True).sort_values("audit", kind="stable")
         return with_family(table.rename(columns={"clusters": "units"}))
@@ -235,7 +283,8 @@ def with_family(table: pd.DataFrame) -> pd.DataFrame:
     """Intervals of many audits, made simultaneous as `faceaudit.verdicts` does it for one.
 
     Args:
-        table: columns audit, estimate, low, high and units.
+        table: columns audit, estimate, low, high, units, and largest: the difference that there can
+            be at most.
 
     Returns:
         The table with low_family and high_family.
@@ -247,7 +296,8 @@ def with_family(table: pd.DataFrame) -> pd.DataFrame:
     estimate = table["estimate"]
     low = estimate - (estimate - table["low"]) * longer
     high = estimate + (table["high"] - estimate) * longer
-    return table.assign(low_family=low.clip(-1, 1), high_family=high.clip(-1, 1))
+    largest = table["largest"]
+    return table.assign(low_family=low.clip(-largest), high_family=high.clip(upper=largest))
 
 
 AnyLine = OnePair | TwoPairs | Portraits
@@ -256,6 +306,7 @@ AnyLine = OnePair | TwoPairs | Portraits
 def lines() -> Iterator[AnyLine]:
     """All lines, of which those with two levels have one kind of contrasts."""
     kinds = {levels: (REFERENCE, ADJACENT)[: levels - 1] for levels in LEVELS}
+    trends = [levels for levels in LEVELS if levels > 2]
     for levels, faces, rate, common in product(LEVELS, FACES, RATES, (0.0, COMMON)):
         for kind in kinds[levels]:
             yield OnePair(levels, faces, rate, kind, common)
@@ -264,6 +315,14 @@ def lines() -> Iterator[AnyLine]:
     for levels, people, rate in product(LEVELS_OF_PORTRAITS, PEOPLE, RATES):
         yield Portraits(levels, people, rate, kinds[levels][0], 0.0)
         yield Portraits(levels, people, rate, kinds[levels][-1], COMMON)
+    for levels, faces, rate, common in product(trends, FACES, RATES, (0.0, COMMON)):
+        yield OnePair(levels, faces, rate, TREND, common)
+    for levels, faces, rate in product(LEVELS_OF_TWO[1:], FACES_OF_TWO, RATES):
+        yield TwoPairs(levels, faces, rate, TREND, COMMON)
+    for levels, people, rate, common in product(
+        LEVELS_OF_PORTRAITS[1:], PEOPLE, RATES, (0.0, COMMON)
+    ):
+        yield Portraits(levels, people, rate, TREND, common)
 
 
 def require_same(line: AnyLine, drawn: Any, table: pd.DataFrame) -> None:
@@ -306,11 +365,13 @@ def row_of(line: AnyLine) -> dict[str, Any]:
 
 
 def shown_rows(table: pd.DataFrame) -> list[dict[str, str | float]]:
-    """A row per kind of audits, number of levels and size."""
+    """A row per kind of audits, number of levels and size; trends apart from contrasts."""
     shown = []
-    keys = ["what", "levels", "size", "sized"]
-    for (what, levels, size, sized), part in table.groupby(keys, sort=False):
-        row: dict[str, str | float] = {"what": f"{what}: {levels} levels, {size} {sized}"}
+    by_trend = np.where(table["contrasts"] == TREND, ", by the trend", "")
+    keys = ["what", "compared", "levels", "size", "sized"]
+    groups = table.assign(compared=by_trend).groupby(keys, sort=False)
+    for (what, compared, levels, size, sized), part in groups:
+        row: dict[str, str | float] = {"what": f"{what}: {levels} levels, {size} {sized}{compared}"}
         row["lines"] = len(part)
         row["coverage, least (%)"] = 100 * float(part["coverage"].min())
         row["mean (%)"] = 100 * float(part["coverage"].mean())
@@ -321,16 +382,53 @@ def shown_rows(table: pd.DataFrame) -> list[dict[str, str | float]]:
     return shown
 
 
+def cost() -> dict[str, float]:
+    """CPU seconds of a trend at six levels, as a multiple of those of five contrasts, by design."""
+    random = seeding.rng(SEED, "simultaneous: cost")
+    face, level = np.indices((500, 6)).reshape(2, -1)
+    images = pd.DataFrame({"unit": face, "first_level": level})
+    images["error"] = (random.random(len(images)) < RATES[1]).astype(int)
+    found = images.assign(
+        level=pd.Categorical(level, range(6), ordered=True), person=face * 6 + level
+    )
+    pairs = [[0, other] for other in range(1, 6)]
+
+    def matched_contrasts() -> None:
+        for pair in pairs:
+            at_levels = images[images["first_level"].isin(pair)]
+            matched_effects(at_levels, "error", "first_level", [], "unit", TOLERANCE)
+
+    def found_contrasts() -> None:
+        for pair in pairs:
+            at_levels = found[found["level"].isin(pair)]
+            risk_differences(at_levels, "error", "level", [], "person")
+
+    calls = {
+        "matched faces": (
+            lambda: matched_trends(images, "error", "first_level", 6, [], "unit", TOLERANCE),
+            matched_contrasts,
+        ),
+        "portraits": (
+            lambda: portrait_trends(found, "error", "level", [], "person"),
+            found_contrasts,
+        ),
+    }
+    return {what: seconds(trend) / seconds(contrasts) for what, (trend, contrasts) in calls.items()}
+
+
 def conclude(table: pd.DataFrame) -> None:
     """Leave `results/simultaneous.json`, and hold the coverage against the mark."""
     rates = ", ".join(f"{100 * rate:g}" for rate in RATES)
     facts = {
         "audits": f"{REPETITIONS:,} a line",
         "error rates": f"{rates} % at the first level, {HIGHER:g} times as many errors at every "
-        "other one",
+        "other one, or for trends at the last one",
         "portraits": f"1 of each person, or 1 to {MOST} whose errors hang together; a level is "
         "the rarer the higher it is",
         "coverage": "share of audits in which all simultaneous intervals hold their truth",
+        "a trend over six levels against five contrasts": ", ".join(
+            f"{ratio:.2f} times the CPU time ({what})" for what, ratio in cost().items()
+        ),
         "called right": f"no line's 95 % Monte Carlo interval lies wholly below {100 * MARK:g} %",
     }
     write_rows("simultaneous", facts, shown_rows(table), ["numpy", "scipy", "pandas"])

@@ -313,8 +313,9 @@ Markdown(
 
 # %% [markdown]
 # The two agree because each skin level has nearly the same mix of the other attributes. Portraits that
-# somebody found lack this balance. [Note N1](n01_truth_scorecard) repeats the audit many times, and finds only a
-# small bias of the averages. For a group of faces, one coefficient is too little, as the next section shows.
+# somebody found lack this balance; there a {term}`doubly robust` estimate models the attribute besides the errors, and
+# refuses where kinds of faces do not overlap. [Note N1](n01_truth_scorecard) repeats the audit many times, scores that one too, and
+# finds only a small bias of the averages here. For a group of faces, one coefficient is too little, as the next section shows.
 
 # %% [markdown]
 # (erratum-main-effects)=

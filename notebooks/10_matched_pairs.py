@@ -358,7 +358,8 @@ Markdown(
 #
 # The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
 # dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average.
-# It counts every image, and chapter 9 counted only those that pruning kept.
+# It counts every image, and chapter 9 counted only those that pruning kept. Skin has two levels here;
+# [note N1](six-skin-types) compares six.
 
 # %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")

@@ -755,6 +755,20 @@ verdict.replace(READ.format(*[np.nan] * 3), "not estimable").fillna("—")
 # known truth, can tell.
 
 # %% [markdown]
+# A {term}`doubly robust` estimate adds two things to such a regression. It models who has dark skin besides who errs, and is right in large
+# samples if one of the two models is. And it says where the portraits do not overlap, and gives no number there. Neither
+# helps against an attribute that was not recorded. Note N1 drew audits of portraits again and again, and scored both with the same
+# covariate, the true length of hair.
+
+# %% tags=["hide-input"]
+kept = ["bias", "rmse", "coverage", "estimable"]
+of_women = stage.load("n01_truth_scorecard", "scores.parquet").query("asked == 'part'")
+by_both = {"regression": "true hair length", "doubly robust": "doubly robust, true hair"}
+of_women = of_women.set_index(["estimator", "model"]).loc[[*by_both.values()], kept].astype(float)
+of_women = of_women.rename(index={old: new for new, old in by_both.items()}, level="estimator")
+(100 * of_women).rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
+
+# %% [markdown]
 # (firm-and-wrong)=
 # ## How often is the verdict firm and wrong?
 #

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict
 import pandas as pd
 
 from faceaudit import plans, words
+from faceaudit.comparisons import TREND
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.families import REGRESSION, Plan
 from faceaudit.file.specification import Specification
@@ -278,7 +279,10 @@ def table(
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, "reference" compares each level with the
-            first, "adjacent" with the one before it.
+            first, "adjacent" with the one before it. "trend" compares all levels at once: by the
+            slope of a straight line through the means of the levels, numbered in the order of
+            `axes`, told as the change from the first level to the last. The tolerance counts for
+            this change. What is adjusted or cut elsewhere still compares each level with the first.
         adjustment: of portraits. "regression" adjusts by a linear and a logistic regression.
             "aipw" adds the doubly robust estimator with its overlap and balance, and says how
             strong an attribute that the table lacks would have to be; "boosted aipw" does so by
@@ -537,6 +541,8 @@ def specification_of_table(
     }
     design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
     design["contrasts"] = settings.get("contrasts", "reference")
+    if design["contrasts"] == TREND and frame is not None:
+        _require_order(axes, frame)
     if power is not None:
         design["power"] = power
     if unit is None:
@@ -683,6 +689,22 @@ def _levels(axes: Axes, field: str, frame: pd.DataFrame | None) -> dict[str, lis
     if not isinstance(axes, Mapping):
         return {axis: _ordered_categories(axis, field, frame) for axis in axes}
     return {axis: _as_texts(_listed(names, f"{field}.{axis}")) for axis, names in axes.items()}
+
+
+def _require_order(axes: Mapping[str, Sequence[str]], frame: pd.DataFrame) -> None:
+    """Raise InputError where the levels of an axis are categories that have no order."""
+    for axis, names in axes.items():
+        if len(names) == 2 or axis not in frame:
+            continue
+        kind = frame[axis].dtype
+        if isinstance(kind, pd.CategoricalDtype) and not kind.ordered:
+            raise InputError(
+                f"axes.{axis}: column {axis!r} is a categorical without an order, and a trend "
+                "needs levels in an order; make it ordered, or take contrasts='reference'",
+                field=f"axes.{axis}",
+                found="categories without an order",
+                expected="an ordered categorical",
+            )
 
 
 def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:

@@ -1,4 +1,11 @@
-"""Which comparisons an audit makes: two levels of an axis, in the cells of the other axes."""
+"""Which comparisons an audit makes of the levels of an axis, in the cells of the other axes.
+
+Two levels are compared, or all of them by their trend. The trend is the slope of the straight line
+that least squares lays through the means of the levels, numbered 0, 1, 2, … in their order. It is
+told as the change along this line from the lowest level to the highest, so that it has the unit of
+the tolerance and stands beside the difference of these two levels. With two levels it is their
+difference.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +16,25 @@ ADJACENT = "adjacent"
 """Contrasts of each level with the one before it."""
 REFERENCE = "reference"
 """Contrasts of each level with the first one of its axis."""
+TREND = "trend"
+"""The trend over all levels of an axis, in place of contrasts of two of them."""
+BY_TREND = ", by the trend"
+"""What the name of a trend has behind its first and last level."""
 Axes = Mapping[str, Sequence[str]]
 """Axis → the names of its levels, in their order."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two levels of an axis that are compared.
+    """Two levels of an axis that are compared, or all of them by their trend.
 
     Attributes:
         axis: whose levels they are.
-        low, high: places of the two levels in the axis; an effect is that of the high one.
+        low, high: places of the two levels in the axis; an effect is that of the high one. Of a
+            trend, the first and the last.
         low_name, high_name: their names.
-        is_only: whether the axis has no other contrast.
+        is_only: whether the axis has no other contrast, of two levels that need no names.
+        weights: of a trend, those of the means of all levels; else empty.
     """
 
     axis: str
@@ -30,11 +43,18 @@ class Contrast:
     low_name: str
     high_name: str
     is_only: bool
+    weights: tuple[float, ...] = ()
+
+    @property
+    def is_trend(self) -> bool:
+        """Whether all levels of the axis are compared, by their trend."""
+        return bool(self.weights)
 
     @property
     def name(self) -> str:
         """Both levels in words."""
-        return f"{self.high_name} instead of {self.low_name}"
+        levels = f"{self.high_name} instead of {self.low_name}"
+        return levels + BY_TREND if self.is_trend else levels
 
     @property
     def key(self) -> list[str]:
@@ -48,18 +68,25 @@ def contrasts_of(axes: Axes, axis: str, kind: str = REFERENCE) -> list[Contrast]
     Args:
         axes: of the audit.
         axis: one of them.
-        kind: "reference" or "adjacent".
+        kind: "reference", "adjacent" or "trend".
 
     Returns:
-        One fewer than the axis has levels.
+        One fewer than the axis has levels; one trend. Of two levels there is one contrast, whatever
+        the kind.
 
     Example:
         >>> axes = {"skin": ["I", "III", "V"]}
         >>> [contrast.name for contrast in contrasts_of(axes, "skin", "adjacent")]
         ['III instead of I', 'V instead of III']
+        >>> [contrast.name for contrast in contrasts_of(axes, "skin", "trend")]
+        ['V instead of I, by the trend']
     """
     names = axes[axis]
     places = range(len(names))
+    if kind == TREND and len(names) > 2:
+        last = len(names) - 1
+        weights = trend_weights(len(names))
+        return [Contrast(axis, 0, last, names[0], names[last], False, weights)]
     pairs = list(pairwise(places)) if kind == ADJACENT else [(0, place) for place in places[1:]]
     return [
         Contrast(axis, low, high, names[low], names[high], is_only=len(pairs) == 1)
@@ -70,6 +97,29 @@ def contrasts_of(axes: Axes, axis: str, kind: str = REFERENCE) -> list[Contrast]
 def all_contrasts(axes: Axes, kind: str = REFERENCE) -> list[Contrast]:
     """The contrasts of every axis, in the order of the axes."""
     return [contrast for axis in axes for contrast in contrasts_of(axes, axis, kind)]
+
+
+def trend_weights(levels: int) -> tuple[float, ...]:
+    """Weights of the means of the levels in their trend, from the lowest level to the highest.
+
+    Those of the slope by least squares over 0, 1, 2, …, times the number of steps. They grow with
+    the distance from the middle, sum to zero, and the largest trend that rates can have is the sum
+    of the positive ones: 1 of three levels, where the middle one has no weight, and up to 1.5 of
+    many.
+
+    Args:
+        levels: how many, two or more.
+
+    Example:
+        >>> trend_weights(3)
+        (-1.0, 0.0, 1.0)
+        >>> [round(weight, 2) for weight in trend_weights(4)]
+        [-0.9, -0.3, 0.3, 0.9]
+    """
+    middle = (levels - 1) / 2
+    distances = [place - middle for place in range(levels)]
+    squares = sum(distance**2 for distance in distances)
+    return tuple((levels - 1) * distance / squares for distance in distances)
 
 
 def held_levels(axes: Axes, axis: str) -> list[dict[str, int]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
-from faceaudit.comparisons import REFERENCE, Contrast
+from faceaudit.comparisons import REFERENCE, TREND, Contrast
 
 Plan = Mapping[str, Any]
 """What `plan.json` holds; see `faceaudit.make_plan`."""
@@ -64,3 +64,9 @@ def learner_of_adjustment(plan: Plan) -> Literal["logistic", "boosted"] | None:
 def kind_of_contrasts(plan: Plan) -> str:
     """Which levels a plan compares; plans of two levels an axis need not say so."""
     return plan.get("contrasts", REFERENCE)
+
+
+def kind_of_pairs(plan: Plan) -> str:
+    """Which two levels are compared where a trend says nothing: each with the first, then."""
+    kind = kind_of_contrasts(plan)
+    return REFERENCE if kind == TREND else kind

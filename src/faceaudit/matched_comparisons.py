@@ -1,6 +1,7 @@
 """The comparisons of matched images, and their verdicts.
 
-Every contrast of an axis is compared within faces, in each cell of the other axes and on average.
+Every contrast of an axis is compared within faces, in each cell of the other axes and on average;
+in place of contrasts, the trend of an axis can be. Its pairs are the two halves of the levels.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.survey_weights import WEIGHT, effective_number, without_equal_weights
-from faceaudit.families import Plan, kind_of_contrasts, pairs_of_contrasts
+from faceaudit.effects.trend import largest_trend, level_halves, trends_of_halves
+from faceaudit.families import Plan, kind_of_contrasts, kind_of_pairs, pairs_of_contrasts
 from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import (
     FLIP,
@@ -164,6 +166,8 @@ def average_effects(
 def label_changes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
     """How often images of one face have different labels, along every axis and placebo.
 
+    Where the audit compares by trends, each level is compared with the first.
+
     Args:
         frame: of `MatchedImages`, with labels; a pair of images without both labels does not count.
         plan: of the audit.
@@ -186,7 +190,7 @@ def label_changes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
     axes = {**plan["axes"], **plan["placebos"]}
     columns = [f"{axis}_level" for axis in axes]
     rows = []
-    for contrast in all_contrasts(axes, kind_of_contrasts(plan)):
+    for contrast in all_contrasts(axes, kind_of_pairs(plan)):
         compared = f"{contrast.axis}_level"
         others = [column for column in columns if column != compared]
         images = at_levels_of(frame[["unit", "label", *columns]], contrast)
@@ -201,7 +205,7 @@ def label_changes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
 
 
 class Place(NamedTuple):
-    """What a comparison is of: an outcome, two levels, and the cell, axis → level."""
+    """What a comparison is of: an outcome, its levels, and the cell, axis → level."""
 
     outcome: str
     contrast: Contrast
@@ -287,7 +291,7 @@ def _mean_of_faces(differences: np.ndarray, weights: np.ndarray | None) -> dict[
 
 
 def _difference_of_levels(grid: np.ndarray, contrast: Contrast, axes: Sequence[str]) -> np.ndarray:
-    """The high level of a contrast minus the low one; its dimension stays, with one entry.
+    """The high level of a contrast minus the low one, or the trend; its dimension has one entry.
 
     Args:
         grid: (faces, levels of each axis), outcomes or differences of them.
@@ -295,6 +299,9 @@ def _difference_of_levels(grid: np.ndarray, contrast: Contrast, axes: Sequence[s
         axes: in the order of the grid's dimensions.
     """
     dimension = 1 + axes.index(contrast.axis)
+    if contrast.is_trend:
+        trend = np.tensordot(grid, contrast.weights, (dimension, 0))
+        return np.expand_dims(trend, dimension)
     return grid.take([contrast.high], dimension) - grid.take([contrast.low], dimension)
 
 
@@ -314,15 +321,16 @@ def matched_row(
     Args:
         frame: of `MatchedImages`.
         outcome: column in [0, 1].
-        contrast: whose two levels are compared.
+        contrast: whose levels are compared.
         held: the cell, axis → level; `{}` for all faces.
         plan: of the audit.
 
     Returns:
         Column → value: axis, outcome, contrast, cell, held, names (as the plan has them), those of
         `faceaudit.effects.matched_effects`, exact (one pair a face, of outcomes 0 and 1), base_rate
-        (at the low level, in complete pairs), faces_worse and faces_better (those with more at the
-        high or at the low level); where faces have weights, effective_units, and no test is exact.
+        (at the low level, in complete pairs; a trend has none), faces_worse and faces_better (those
+        with more at the high or at the low level), largest (that rates can differ by); where faces
+        have weights, effective_units, and no test is exact.
     """
     level_columns = [column for column in frame if column.endswith("_level")]
     compared = f"{contrast.axis}_level"
@@ -331,8 +339,14 @@ def matched_row(
     weight = WEIGHT if WEIGHT in frame else None
     weight_column = [WEIGHT] if weight else []
     columns = ["unit", outcome, *weight_column, *level_columns]
-    images = at_levels_of(frame.loc[in_cell, columns], contrast)
+    of_cell = frame.loc[in_cell, columns]
     others = [column for column in level_columns if column != compared]
+    levels = len(contrast.weights)
+    if contrast.is_trend:
+        matching = ["unit", *others]
+        images = level_halves(of_cell, outcome, compared, levels, matching, outcome == NUMBER)
+    else:
+        images = at_levels_of(of_cell, contrast)
     if outcome == FLIP:
         images = _with_flips(images, compared, others)
     pairs = _complete_pairs(images, outcome, compared, others)
@@ -341,10 +355,20 @@ def matched_row(
         effect = _effect_on_number(images, pairs, others, tolerance)
         exact = False
     else:
-        table = effects.matched_effects(images, outcome, compared, [], "unit", tolerance, weight)
+        if contrast.is_trend:
+            table = trends_of_halves(
+                images, outcome, compared, levels, [], "unit", tolerance, weight
+            )
+        else:
+            table = effects.matched_effects(
+                images, outcome, compared, [], "unit", tolerance, weight
+            )
         effect = table.iloc[0].to_dict()
         one_pair_a_face = effect["n"] == effect["transects"]
-        exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all() and not weight
+        are_errors = not contrast.is_trend and images[outcome].dropna().isin([0, 1]).all()
+        exact = one_pair_a_face and are_errors and not weight
+    if contrast.is_trend and len(np.unique(pairs.face)) < 2:
+        effect["reason"] = _reason_without_trend(of_cell, outcome, contrast, plan)
     if pairs.weight is not None:
         first_of_face = np.unique(pairs.face, return_index=True)[1]
         effect["effective_units"] = effective_number(pairs.weight[first_of_face])
@@ -359,11 +383,26 @@ def matched_row(
         "names": [*contrast.key, cell],
         **effect,
         "exact": bool(exact),
-        "base_rate": pairs.rate_at_low,
-        **(_ratio_of_rates(pairs) if outcome == SELECTION else {}),
+        "base_rate": np.nan if contrast.is_trend else pairs.rate_at_low,
+        "largest": largest_trend(levels) if contrast.is_trend else 1.0,
+        **(_ratio_of_rates(pairs) if outcome == SELECTION and not contrast.is_trend else {}),
         "faces_worse": (change > 0).sum(),
         "faces_better": (change < 0).sum(),
     }
+
+
+def _reason_without_trend(
+    of_cell: pd.DataFrame, outcome: str, contrast: Contrast, plan: Plan
+) -> str:
+    """Why the faces of a cell have no trend, of which at most one is complete."""
+    axis = contrast.axis
+    names = {**plan["axes"], **plan.get("placebos", {})}[axis]
+    known = of_cell.loc[of_cell[outcome].notna(), f"{axis}_level"]
+    for level, name in enumerate(names):
+        if not (known == level).any():
+            return f"no outcome at the level {name}"
+    complete = of_cell[outcome].notna().groupby(of_cell["unit"]).sum() >= len(names)
+    return "one face at every level" if complete.any() else "no face at every level"
 
 
 def _with_flips(images: pd.DataFrame, compared: str, others: Sequence[str]) -> pd.DataFrame:

@@ -586,7 +586,8 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
 def _expected_verdicts(specification: Specification, units: int | None) -> dict[str, Any]:
     """Faces, and the verdicts that they can be expected to lead to.
 
-    The verdicts are those on an effect in a cell, at the levels of `effects.levels_of_cells`.
+    The verdicts are those on an effect in a cell, at the levels of `effects.levels_of_cells`. Of a
+    trend they are those on a difference of two levels, which is told less precisely or as well.
     Errors of a pair are taken as independent, so that matching can only help.
 
     Raises:
@@ -605,7 +606,9 @@ def _expected_verdicts(specification: Specification, units: int | None) -> dict[
             found=tolerance,
             expected=f"a number below {largest:g}",
         )
-    levels = effects.levels_of_cells([len(names) for names in axes.values()], LEVEL)
+    contrasts = all_contrasts(axes, design.contrasts)
+    of_axes = [sum(contrast.axis == axis for contrast in contrasts) for axis in axes]
+    levels = effects.levels_of_cells([len(names) for names in axes.values()], LEVEL, of_axes)
     pair_design = partial(effects.Design, base_rate=EXPECTED_ERROR, within=0, pairs=1)
     beyond = min(BEYOND_OF_TOLERANCE * tolerance, largest)
     needed = effects.transects_to_decide(pair_design(beyond), tolerance, levels, design.power)
@@ -639,7 +642,7 @@ def _expected_verdicts(specification: Specification, units: int | None) -> dict[
         expected["chances on average"] = [
             {
                 "times the tolerance": multiple,
-                **asdict(_chances_on_average(axes, units, effect, tolerance)),
+                **asdict(_chances_on_average(axes, len(contrasts), units, effect, tolerance)),
             }
             for multiple, effect in true_effects.items()
         ]
@@ -647,15 +650,15 @@ def _expected_verdicts(specification: Specification, units: int | None) -> dict[
 
 
 def _chances_on_average(
-    axes: Axes, units: int, effect: float, tolerance: float
+    axes: Axes, averages: int, units: int, effect: float, tolerance: float
 ) -> effects.VerdictChances:
-    """Chances of the verdicts on an average over all faces, which has the pairs of all its cells.
+    """Chances of the verdicts on one of so many averages, which has the pairs of all its cells.
 
     An average has its share of the level at the first of Holm's steps (`effects.levels_of_cells`).
     The pairs of one face are taken as independent.
     """
     pairs_of_a_face = min(len(held_levels(axes, axis)) for axis in axes)
-    share = LEVEL / (2 * len(all_contrasts(axes)))
+    share = LEVEL / (2 * averages)
     design = effects.Design(effect, base_rate=EXPECTED_ERROR, within=0, pairs=1)
     return effects.chances_of_verdicts(units * pairs_of_a_face, design, tolerance, [share])
 

@@ -119,11 +119,12 @@ def _family_intervals(
 def _largest_differences(table: pd.DataFrame) -> np.ndarray:
     """The largest difference (n,) that each row can have: 1 of rates, none of numbers.
 
-    A column outcome says where a number is compared.
+    A column outcome says where a number is compared, and a column largest that of a trend.
     """
+    largest = table.get("largest", pd.Series(1.0, table.index)).to_numpy(float)
     if "outcome" not in table:
-        return np.ones(len(table))
-    return np.where(table["outcome"] == NUMBER, np.inf, 1.0)
+        return largest
+    return np.where(table["outcome"] == NUMBER, np.inf, largest)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:

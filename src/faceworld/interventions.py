@@ -8,8 +8,8 @@ from torch import Tensor
 
 from facerender.parameters import INDEX
 
-Doses = Mapping[str, tuple[float, float]]
-"""Parameter → its low (0) and its high (1) value."""
+Doses = Mapping[str, tuple[float, ...]]
+"""Parameter → its values, from the low one (level 0) on: two, where a function asks for no more."""
 
 
 def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
@@ -36,14 +36,14 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
 
 
 def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
-    """Set every base face to every combination of low (0) and high (1) doses.
+    """Set every base face to every combination of doses.
 
     Args:
         base: (n, P), columns as in `facerender.parameters.NAMES`.
-        doses: parameter → its low and its high value.
+        doses: parameter → its values, two or more.
 
     Returns:
-        (n, 2, …, 2, P): one axis of two levels per parameter, in the order of `doses`.
+        (n, levels of the first parameter, …, of the last, P), in the order of `doses`.
 
     Example:
         >>> import facerender
@@ -54,4 +54,5 @@ def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
     """
     combinations = itertools.product(*doses.values())
     cells = [do(base, **dict(zip(doses, values, strict=True))) for values in combinations]
-    return torch.stack(cells, 1).reshape(len(base), *[2] * len(doses), base.shape[1])
+    levels = [len(values) for values in doses.values()]
+    return torch.stack(cells, 1).reshape(len(base), *levels, base.shape[1])

@@ -139,6 +139,75 @@ def test_versions_are_compared_along_every_contrast(frame):
     assert changed.gate() == 0
 
 
+@pytest.mark.parametrize("unit", ["face", None])
+def test_a_trend_is_judged_in_place_of_contrasts(tmp_path, frame, unit):
+    audit = audit_of(frame, unit, contrasts="trend")
+    of_skin = audit.averages.query("axis == 'skin'")
+    assert of_skin["contrast"].tolist() == ["V instead of I, by the trend"]
+    assert len(audit.averages) == 2 and len(audit.effects) == 2 + 3
+    rates = frame.assign(error=frame["truth"] != frame["says"]).groupby("skin")["error"].mean()
+    slope = np.polyfit([0, 1, 2], rates[SKIN], 1)[0]
+    assert of_skin["estimate"].item() == pytest.approx(2 * slope)
+    assert of_skin["verdict"].item() == "exceeds" and audit.gate() == 1
+    assert "by the trend over all levels" in audit.report.answer
+    audit.save(tmp_path / "saved")
+    page = (tmp_path / "saved" / "report.html").read_text(encoding="utf-8")
+    assert "A straight line is laid through the rates of all levels" in page
+    if unit:
+        assert faceaudit.verify(tmp_path / "saved" / "report.json")[0] == 0
+        plan = faceaudit.plan(
+            120, axes=AXES, unit=unit, label="truth", pred="says", tolerance=0.05, contrasts="trend"
+        )
+        assert audit_of(frame, plan=plan, contrasts="trend").report.plan.kept
+
+
+def test_a_trend_through_the_file_is_that_of_the_call(tmp_path, frame):
+    frame.assign(image_id=range(len(frame))).to_csv(tmp_path / "faces.csv", index=False)
+    content = {
+        "name": "audit",
+        "question": "?",
+        "axes": AXES,
+        "images": "faces.csv",
+        "columns": {"label": "truth", "decision": "says", "unit": "face"},
+        "design": {"tolerance": 0.05, "contrasts": "trend"},
+    }
+    (tmp_path / "audit.yml").write_text(json.dumps(content), encoding="utf-8")
+    report = run_audit(tmp_path / "audit.yml", lambda line: None)
+    assert report.averages == audit_of(frame, contrasts="trend", question="?").report.averages
+
+
+def test_a_trend_that_the_answers_do_not_tell_says_why(frame):
+    at_third = frame["skin"] == "III"
+    unanswered = frame.assign(says=frame["says"].mask(at_third))
+    row = audit_of(unanswered, contrasts="trend").averages.iloc[0]
+    assert row["reason"] == "no outcome at the level III" and row["verdict"] == "not estimable"
+    one_face = frame.assign(says=frame["says"].mask(at_third & (frame["face"] != 7)))
+    row = audit_of(one_face, contrasts="trend").averages.iloc[0]
+    assert row["reason"] == "one face at every level" and row["verdict"] == "not estimable"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            {"axes": {"hair": ["short", "long"]}},
+            "contrasts is trend, but no axis has more than two",
+        ),
+        ({"outcomes": ["error", "flip"]}, "has flip, which compares two images; a trend needs"),
+    ],
+)
+def test_what_has_no_trend_is_named(frame, settings, words):
+    with pytest.raises(InputError, match=words):
+        audit_of(frame, contrasts="trend", **settings)
+
+
+def test_a_trend_needs_levels_in_an_order(frame):
+    unordered = frame.assign(skin=pd.Categorical(frame["skin"], SKIN))
+    with pytest.raises(InputError, match="'skin' is a categorical without an order, and a trend"):
+        audit_of(unordered, contrasts="trend")
+    assert len(audit_of(unordered, contrasts="reference").averages) == 3
+
+
 def test_ordered_categories_of_a_frame_are_its_levels(frame):
     categorical = frame.assign(skin=pd.Categorical(frame["skin"], SKIN, ordered=True))
     one_length = categorical[categorical["hair"] == "short"]

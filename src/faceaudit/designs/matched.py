@@ -415,7 +415,7 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         at the audit's own threshold).
     """
     contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
-    # Of each contrast, the images whose partner at its other level has another label.
+    # Of each contrast, the images whose partners at its other levels have another label.
     label_changes = [_label_changes(frame, contrast) for contrast in contrasts]
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
@@ -438,8 +438,8 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def _label_changes(frame: pd.DataFrame, contrast: Contrast) -> pd.Series:
-    """Whether the two images of a pair of a contrast have different labels: (n,)."""
-    images = at_levels_of(frame, contrast)
+    """Whether the images of a face at the levels of a contrast have different labels: (n,)."""
+    images = frame if contrast.is_trend else at_levels_of(frame, contrast)
     level_columns = [column for column in frame if column.endswith("_level")]
     compared = f"{contrast.axis}_level"
     matching = ["unit", *(column for column in level_columns if column != compared)]

@@ -22,8 +22,15 @@ from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_level
 from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
+from faceaudit.effects.trend import largest_trend, portrait_trends
 from faceaudit.effects.verdicts import beyond_by_interval
-from faceaudit.families import BOOSTED_AIPW, Plan, kind_of_contrasts, learner_of_adjustment
+from faceaudit.families import (
+    BOOSTED_AIPW,
+    Plan,
+    kind_of_contrasts,
+    kind_of_pairs,
+    learner_of_adjustment,
+)
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
@@ -497,7 +504,11 @@ def _fifths(numbers: pd.Series) -> pd.Series:
 
 
 def _differences_between_levels(
-    frame: pd.DataFrame, outcomes: Sequence[str], plan: Plan, by_cell: bool = False
+    frame: pd.DataFrame,
+    outcomes: Sequence[str],
+    plan: Plan,
+    by_cell: bool = False,
+    kind: str | None = None,
 ) -> pd.DataFrame:
     """Differences of outcomes between the levels of every axis, a family with p-values.
 
@@ -506,11 +517,12 @@ def _differences_between_levels(
         outcomes: columns of numbers from 0 to 1, NaN where they are unknown.
         plan: of the audit.
         by_cell: whether in every cell of the other axes; else over all portraits.
+        kind: of the contrasts; None: those of the plan.
     """
     axes = plan["axes"]
     tables = []
     for outcome in outcomes:
-        for contrast in all_contrasts(axes, kind_of_contrasts(plan)):
+        for contrast in all_contrasts(axes, kind or kind_of_contrasts(plan)):
             cells = held_levels(axes, contrast.axis) if by_cell else [{}]
             tables.append(_differences_of_contrast(frame, outcome, contrast, cells, plan))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
@@ -524,20 +536,27 @@ def _differences_of_contrast(
     cells: Sequence[Mapping[str, int]],
     plan: Plan,
 ) -> pd.DataFrame:
-    """Differences of an outcome between two levels of an axis, a row for each of the cells."""
+    """Differences of an outcome between the levels of a contrast, a row for each of the cells."""
     axes = plan["axes"]
     axis = contrast.axis
     strata = list(cells[0])
-    portraits = _at_levels_of(frame, contrast)
-    if outcome == NUMBER:
+    portraits = frame if contrast.is_trend else _at_levels_of(frame, contrast)
+    tolerance = tolerance_of(outcome, first_outcome(plan), plan["tolerance"])
+    if contrast.is_trend:
+        table = portrait_trends(
+            portraits, outcome, axis, strata, "identity", tolerance, outcome == NUMBER
+        )
+    elif outcome == NUMBER:
         table = _differences_of_means(portraits, contrast, cells, plan["tolerance"])
     else:
-        tolerance = tolerance_of(outcome, first_outcome(plan), plan["tolerance"])
         table = effects.risk_differences(
             portraits, outcome, axis, strata, "identity", tolerance=tolerance
         )
-    rates = portraits.groupby([*strata, axis], observed=False)[outcome].mean()
-    rates_of_levels = rates.to_numpy().reshape(-1, 2)
+    # A trend is along a line, and no difference of the rates of two levels.
+    rates_of_levels = np.full((len(cells), 2), np.nan)
+    if not contrast.is_trend:
+        rates = portraits.groupby([*strata, axis], observed=False)[outcome].mean()
+        rates_of_levels = rates.to_numpy().reshape(-1, 2)
     cell_names = [cell_name(axes, held) for held in cells]
     columns = {
         "axis": axis,
@@ -549,8 +568,9 @@ def _differences_of_contrast(
         "rate": rates_of_levels[:, 1],
         "held": cells,
         "cell": cell_names,
+        "largest": largest_trend(len(axes[axis])) if contrast.is_trend else 1.0,
     }
-    if outcome == SELECTION and not strata:
+    if outcome == SELECTION and not strata and not contrast.is_trend:
         columns |= _ratio_of_rates(portraits, contrast)
     of_outcome = [outcome] if outcome in further_outcomes(plan) else []
     table["names"] = [
@@ -607,7 +627,8 @@ def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     between levels that have different labels. Therefore `same_label` is about portraits of one
     label, as far as both levels have them: differences within a label, each weighted by the smaller
     of its two shares. This is what pairs of one label are among matched faces
-    (`faceaudit.designs.matched.other_thresholds`).
+    (`faceaudit.designs.matched.other_thresholds`). Where the audit compares by trends, each level
+    is compared with the first.
 
     Returns:
         A row per threshold and contrast: axis, contrast, estimate, low, high, threshold, rate (of
@@ -617,13 +638,14 @@ def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         at_threshold = frame.assign(error=errors_at(frame, threshold))
-        table = _differences_between_levels(at_threshold, [ERROR], plan)
+        kind = kind_of_pairs(plan)
+        table = _differences_between_levels(at_threshold, [ERROR], plan, kind=kind)
         table = table[["axis", "contrast", *ESTIMATE_AND_LIMITS]]
         known = at_threshold[at_threshold["error"].notna()]
         within_label = pd.DataFrame(
             [
                 _difference_within_label(_at_levels_of(known, contrast), contrast.axis)
-                for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan))
+                for contrast in all_contrasts(plan["axes"], kind)
             ]
         )
         degrees_of_freedom = known["identity"].nunique() - 1
@@ -703,11 +725,14 @@ def _stratum_name(levels: Hashable) -> str:
 
 
 def _adjusted_differences(known: pd.DataFrame, outcome: str, plan: Plan) -> pd.DataFrame:
-    """Differences between levels after linear and logistic regression on all other columns."""
+    """Differences between levels after linear and logistic regression on all other columns.
+
+    Two levels are compared at a time: each with the first, where the audit compares by trends.
+    """
     columns = [*plan["axes"], *plan["covariates"]]
     linear = []
     logistic = []
-    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    contrasts = all_contrasts(plan["axes"], kind_of_pairs(plan))
     for contrast in contrasts:
         axis = contrast.axis
         portraits = _at_levels_of(known, contrast)
@@ -730,6 +755,8 @@ def _doubly_robust_tables(
 ) -> dict[str, pd.DataFrame]:
     """Differences between levels by AIPW on all other columns, and what they rest on.
 
+    Two levels are compared at a time, as in `_adjusted_differences`.
+
     Args:
         known: portraits whose outcome is known.
         outcome: column.
@@ -747,7 +774,7 @@ def _doubly_robust_tables(
     is_number = outcome == NUMBER
     columns = [*plan["axes"], *plan["covariates"]]
     tables: dict[str, list[pd.DataFrame]] = {}
-    for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan)):
+    for contrast in all_contrasts(plan["axes"], kind_of_pairs(plan)):
         axis = contrast.axis
         portraits = _at_levels_of(known, contrast)
         others = [column for column in columns if column != axis]

@@ -32,6 +32,8 @@ from .reweighting import transport as transport
 from .risks import direct_effects as direct_effects
 from .risks import risk_differences as risk_differences
 from .risks import score_interval as score_interval
+from .trend import matched_trends as matched_trends
+from .trend import portrait_trends as portrait_trends
 from .verdict_chances import VerdictChances as VerdictChances
 from .verdict_chances import chances_of_verdicts as chances_of_verdicts
 from .verdict_chances import levels_of_cells as levels_of_cells

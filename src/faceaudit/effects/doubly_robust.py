@@ -109,6 +109,21 @@ class Predictions:
     chance: np.ndarray = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Fit:
+    """What a model predicts, and from which images.
+
+    Attributes:
+        target: (n,), from 0 to 1 or numbers.
+        use: which images are fitted (n,).
+        is_number: whether the target has no bounds, and so a linear regression.
+    """
+
+    target: np.ndarray
+    use: np.ndarray
+    is_number: bool = False
+
+
 def doubly_robust_difference(
     frame: pd.DataFrame,
     outcome: str,
@@ -308,10 +323,10 @@ def _predict(
     folds = np.stack([deal_folds(cell, seed, split) for split in range(SPLITS[learner])])
     fold_of_image = folds[:, cell.cluster]
     predict = _by_regression if learner == "logistic" else _by_trees
-    chances = predict(cell.arm.astype(np.float64), None, known, fold_of_image, False)
-    outcomes = [
-        predict(cell.error, cell.arm == arm, known, fold_of_image, is_number) for arm in (0, 1)
-    ]
+    everybody = np.ones(len(cell.arm), dtype=bool)
+    chances = predict(Fit(cell.arm.astype(np.float64), everybody), known, fold_of_image)
+    fits = [Fit(cell.error, cell.arm == arm, is_number) for arm in (0, 1)]
+    outcomes = [predict(fit, known, fold_of_image) for fit in fits]
     chance = chances.mean(axis=0)
     return Predictions(
         propensity=chances.clip(bound, 1 - bound),
@@ -321,30 +336,17 @@ def _predict(
     )
 
 
-def _by_regression(
-    target: np.ndarray,
-    fitted: np.ndarray | None,
-    known: Covariates,
-    fold_of_image: np.ndarray,
-    is_number: bool,
-) -> np.ndarray:
-    """Predictions (S, n) of a target (n,) by ridge regressions on main effects.
+def _by_regression(fit: Fit, known: Covariates, fold_of_image: np.ndarray) -> np.ndarray:
+    """Predictions (S, n) by ridge regressions on main effects, with the folds (S, n) of all images.
 
     Images with equal covariates share their row of the regression, and one batched fit serves all
     folds of all splits.
-
-    Args:
-        target: (n,), from 0 to 1 or numbers.
-        fitted: which images are fitted (n,); None: all.
-        known: covariates.
-        fold_of_image: (S, n).
-        is_number: whether the target has no bounds, and so a linear regression.
     """
     pattern = known.pattern
     _, first = np.unique(pattern, return_index=True)
     patterns = known.design[first]
-    splits, n = fold_of_image.shape
-    use = np.ones(n) if fitted is None else fitted.astype(np.float64)
+    splits = len(fold_of_image)
+    use = fit.use.astype(np.float64)
     key = fold_of_image * len(first) + pattern
     size = FOLDS * len(first)
 
@@ -355,9 +357,9 @@ def _by_regression(
         return (sums.sum(axis=1, keepdims=True) - sums).reshape(-1, len(first))
 
     trials = outside_of_folds(use)
-    totals = outside_of_folds(use * target)
-    fit = _ridge if is_number else _logits
-    predicted = fit(patterns, trials, totals).reshape(splits, FOLDS, len(first))
+    totals = outside_of_folds(use * fit.target)
+    regression = _ridge if fit.is_number else _logits
+    predicted = regression(patterns, trials, totals).reshape(splits, FOLDS, len(first))
     return predicted[np.arange(splits)[:, None], fold_of_image, pattern]
 
 
@@ -380,28 +382,22 @@ def _ridge(patterns: np.ndarray, trials: np.ndarray, totals: np.ndarray) -> np.n
     return coefficients @ design.T
 
 
-def _by_trees(
-    target: np.ndarray,
-    fitted: np.ndarray | None,
-    known: Covariates,
-    fold_of_image: np.ndarray,
-    is_number: bool,
-) -> np.ndarray:
-    """Predictions (S, n) of a target (n,) by gradient-boosted trees; arguments as before.
+def _by_trees(fit: Fit, known: Covariates, fold_of_image: np.ndarray) -> np.ndarray:
+    """Predictions (S, n) by gradient-boosted trees, with the folds (S, n) of all images.
 
     Fits of so few images are done sooner than several threads have met.
     """
     columns = [*known.codes.values(), *known.numbers.values()]
     design = np.column_stack(columns).astype(np.float64)
     is_category = [name in known.codes for name in (*known.codes, *known.numbers)]
-    use = np.ones(len(target), dtype=bool) if fitted is None else fitted
     predicted = np.empty(fold_of_image.shape)
     with threadpool_limits(1, "openmp"):
         for split, fold in enumerate(fold_of_image):
             for number in range(FOLDS):
-                training = use & (fold != number)
+                training = fit.use & (fold != number)
                 held_out = fold == number
-                predict = _fitted_trees(design[training], target[training], is_category, is_number)
+                target = fit.target[training]
+                predict = _fitted_trees(design[training], target, is_category, fit.is_number)
                 predicted[split, held_out] = predict(design[held_out])
     return predicted
 

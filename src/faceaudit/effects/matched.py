@@ -37,6 +37,7 @@ def matched_effects(
     transect: str,
     tolerance: float = 0.05,
     weight: str | None = None,
+    are_rates: bool = False,
 ) -> pd.DataFrame:
     """Paired risk differences of the two levels of `attribute` within transects, by cell.
 
@@ -54,6 +55,7 @@ def matched_effects(
             estimates are weighted means, with the design effect that weighted transects have
             (linearisation), and degrees of freedom are one fewer than the effective number of
             transects (`faceaudit.effects.survey_weights.effective_number`).
+        are_rates: whether outcomes are rates even where all of them are 0 or 1.
 
     Returns:
         One row per cell with the columns
@@ -115,6 +117,7 @@ def matched_effects(
             expected,
             dropped[k],
             None if pair_weight is None else pair_weight[inside],
+            are_rates,
         )
         for k, inside in enumerate(rows_by_code(pair_cell, len(index)))
     ]
@@ -207,6 +210,7 @@ def _paired_effect(
     expected: int,
     dropped: int,
     weight: np.ndarray | None = None,
+    are_rates: bool = False,
 ) -> dict[str, Any]:
     """A row of `matched_effects`, of pairs (m,) with codes and weights of their transects."""
     occurring, first, cluster = np.unique(cluster, return_index=True, return_inverse=True)
@@ -221,7 +225,7 @@ def _paired_effect(
     # Rates count as parts of an error; for errors of 0 and 1 these are the discordant pairs.
     worse = float((part * difference.clip(min=0)).sum())
     better = float(-(part * difference.clip(max=0)).sum())
-    binary = bool(np.isin(difference, (-1, 0, 1)).all())
+    binary = not are_rates and bool(np.isin(difference, (-1, 0, 1)).all())
     effect: dict[str, Any] = {
         "estimate": (part * difference).mean() if n else np.nan,
         "n": n,

@@ -51,7 +51,9 @@ class VerdictChances:
     undecided: float
 
 
-def levels_of_cells(levels_of_axes: Sequence[int], level: float) -> tuple[float, ...]:
+def levels_of_cells(
+    levels_of_axes: Sequence[int], level: float, contrasts_of_axes: Sequence[int] | None = None
+) -> tuple[float, ...]:
     """Levels of the tests of a contrast's cells against the tolerance, by Holm's steps.
 
     In an audit of matched images, every contrast of an axis is compared in each cell of the other
@@ -67,6 +69,7 @@ def levels_of_cells(levels_of_axes: Sequence[int], level: float) -> tuple[float,
         levels_of_axes: number of levels of every axis. With a single axis, its cells are all that
             is judged.
         level: of all comparisons together.
+        contrasts_of_axes: number of contrasts of every axis; None: one fewer than its levels.
 
     Returns:
         Levels of two-sided tests, one for each cell of a contrast, from the first that is called
@@ -83,10 +86,14 @@ def levels_of_cells(levels_of_axes: Sequence[int], level: float) -> tuple[float,
     """
     for number in levels_of_axes:
         check_whole("levels_of_axes", number, 2)
+    contrasts = contrasts_of_axes or [number - 1 for number in levels_of_axes]
     combinations = prod(levels_of_axes)
     cells_of_contrasts = [combinations // number for number in levels_of_axes]
-    averages = sum(number - 1 for number in levels_of_axes)
-    cells = sum((number - 1) * combinations // number for number in levels_of_axes)
+    averages = sum(contrasts)
+    cells = sum(
+        number * of_contrast
+        for number, of_contrast in zip(contrasts, cells_of_contrasts, strict=True)
+    )
     # Of one axis, the cells are the averages, and there is one family.
     several_axes = len(levels_of_axes) > 1
     shares_of_averages = cells * (1 - 1 / averages) if several_axes else 0.0

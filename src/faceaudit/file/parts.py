@@ -781,8 +781,9 @@ class DesignSettings(FilePart):
     power: OpenFraction = 0.8
     seed: int = Field(default=1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
-    # Of an axis with more than two levels: each with the first, or with the one before it.
-    contrasts: Literal["reference", "adjacent"] = "reference"
+    # Of an axis with more than two levels: each with the first, or with the one before it, or the
+    # trend over all of them.
+    contrasts: Literal["reference", "adjacent", "trend"] = "reference"
     # Of portraits: AIPW beside the regressions, by main effects or by boosted trees.
     adjustment: Literal["regression", "aipw", "boosted aipw"] = "regression"
     # Pairs of two people in a group, at most.

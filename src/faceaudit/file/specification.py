@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
-from faceaudit.comparisons import combinations_of_levels
+from faceaudit.comparisons import TREND, combinations_of_levels
 from faceaudit.families import REGRESSION
 from faceaudit.file import parts
 from faceaudit.file.parts import (
@@ -369,6 +369,8 @@ class Specification(parts.FilePart):
             f"has {combinations:,} combinations of levels with the placebos; it may have "
             f"{MOST_COMBINATIONS:,} at most",
         )
+        if self.design.contrasts == TREND:
+            self._check_trend()
         for name in self.placebos:
             said = f"has {name}, which is an axis too; keep it in one of them"
             require(name not in self.axes, "placebos", "also an axis", "other attributes", said)
@@ -381,6 +383,18 @@ class Specification(parts.FilePart):
                 found = f"of {len(names)} levels with generator {self.generator.kind}"
                 said = f"has {len(names)} levels; a generator of kind {self.generator.kind} has two"
                 require(len(names) == 2, f"axes.{axis}", found, "two levels", said)
+
+    def _check_trend(self) -> None:
+        """Raise InputError where no axis has a trend of its own, or an outcome has none."""
+        axes = [*self.axes.values(), *self.placebos.values()]
+        said = (
+            f"is {TREND}, but no axis has more than two levels, and the trend of two is their "
+            "contrast; leave it out"
+        )
+        has_trend = any(len(names) > 2 for names in axes)
+        require(has_trend, "design.contrasts", TREND, "an axis of three levels or more", said)
+        said = f"has {FLIP}, which compares two images; a trend needs an outcome of each image"
+        require(FLIP not in self.outcomes, "outcomes", FLIP, "outcomes of single images", said)
 
     def _check_outcomes(self) -> None:
         """Raise InputError where outcomes cannot be known, or not beside each other."""

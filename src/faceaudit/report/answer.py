@@ -268,7 +268,8 @@ def _place(row: Comparison, first_outcome: str) -> str:
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
     macro = "average_gap" if isinstance(row, Gap) else "average_effect"
     ending = facts.ending_of(row, tolerance)
-    (sentence,) = words.render_sentences(macro, row, TITLES[row.outcome], ending)
+    by_trend = facts.is_trend(row)
+    (sentence,) = words.render_sentences(macro, row, TITLES[row.outcome], ending, by_trend)
     return sentence
 
 

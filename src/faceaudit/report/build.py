@@ -263,7 +263,7 @@ def comparison_sentence(row: Comparison, plan: Plan, family_size: int) -> str:
         more = (TITLES[row.outcome], facts.levels_of(row.contrast), facts.is_listed(made_by))
     elif isinstance(row, Gap):
         macro = "gap"
-        more = (TITLES[row.outcome],)
+        more = (TITLES[row.outcome], facts.is_trend(row))
     else:
         macro = "disparity"
         more = (facts.measure_abbreviation(row.measure),)

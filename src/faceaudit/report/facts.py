@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from faceaudit import families
-from faceaudit.comparisons import combinations_of_levels
+from faceaudit.comparisons import BY_TREND, combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.outcomes import (
     ERROR,
@@ -64,10 +64,11 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class ContrastLevels:
-    """Names of the two levels that an effect compares."""
+    """Names of the two levels that an effect compares, or of a trend the last and the first."""
 
     high: str
     low: str
+    by_trend: bool = False
 
 
 def levels_of(contrast: str) -> ContrastLevels:
@@ -75,10 +76,15 @@ def levels_of(contrast: str) -> ContrastLevels:
 
     Example:
         >>> levels_of("dark instead of light")
-        ContrastLevels(high='dark', low='light')
+        ContrastLevels(high='dark', low='light', by_trend=False)
     """
-    high, low = contrast.split(INSTEAD_OF, 1)
-    return ContrastLevels(high, low)
+    high, low = contrast.removesuffix(BY_TREND).split(INSTEAD_OF, 1)
+    return ContrastLevels(high, low, contrast.endswith(BY_TREND))
+
+
+def is_trend(row: Comparison) -> bool:
+    """Whether a comparison is of all levels of an axis, by their trend."""
+    return not isinstance(row, Disparity) and row.contrast.endswith(BY_TREND)
 
 
 @dataclass(frozen=True)
@@ -179,8 +185,10 @@ class TwoRates:
 
 
 def rates_of(row: Comparison) -> TwoRates | None:
-    """The two rates whose difference a comparison is; None where there is none."""
+    """The two rates whose difference a comparison is; None where there is none, as of a trend."""
     if not is_comparable(row) or row.estimate is None:
+        return None
+    if is_trend(row):
         return None
     if isinstance(row, Effect):
         first = row.base_rate or 0.0
@@ -459,8 +467,10 @@ def of_further_outcomes(rows: Iterable[Comparison], first_outcome: str) -> list[
 
 
 def contrast_of(row: Effect | Gap) -> str:
-    """The two levels of a comparison in words."""
-    return row.contrast if isinstance(row, Effect) else f"{row.group}{INSTEAD_OF}{row.reference}"
+    """The levels of a comparison in words; reports of portraits once had them by name alone."""
+    if isinstance(row, Gap) and not row.contrast:
+        return f"{row.group}{INSTEAD_OF}{row.reference}"
+    return row.contrast
 
 
 def strongest_benchmark(row: Robustness, benchmarks: Sequence[Benchmark]) -> Benchmark | None:
@@ -482,7 +492,7 @@ def strongest_benchmark(row: Robustness, benchmarks: Sequence[Benchmark]) -> Ben
 
 
 def axes_with_several_contrasts(report: Report) -> set[str]:
-    """The axes of a report of which more than two levels are compared."""
+    """The axes of a report of which more than two levels are compared, by contrasts or a trend."""
     content = report.plan.content
     return {axis for axis, names in content.get("axes", {}).items() if len(names) > 2}
 

@@ -95,6 +95,7 @@ def card(report: Report) -> str:
         tolerance=tolerated(report.tolerance, _is_of_number(report)),
         uncovered=coverage_sentences(report, met=False),
         is_number=_is_of_number(report),
+        is_trend=facts.is_trend,
         missing_limit=_missing_limit(report),
         metrics=[
             CardMetric(
@@ -211,6 +212,8 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "first_departures": departures[:DEPARTURES_AT_TOP],
         "more_departures": len(departures[DEPARTURES_AT_TOP:]),
         "rates_of": facts.rates_of,
+        "is_trend": facts.is_trend,
+        "has_trends": any(map(facts.is_trend, report.judged)),
         "is_within_by_tests": by_tests,
         "is_beyond_alone": partial(_is_beyond_alone, report),
         "by_tests": any(by_tests(row) for row in report.judged),

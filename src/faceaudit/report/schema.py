@@ -59,6 +59,9 @@ class Part(BaseModel):
 class Effect(Part):
     """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
 
+    Of a trend it is the change from the first level to the last along the straight line through
+    the means of all levels; then there is no base_rate.
+
     Attributes:
         axis, outcome, contrast, cell, held: what is compared, and where; outcome is a name of
             `faceaudit.outcomes`, and held is axis → level, from 0 on.
@@ -144,7 +147,7 @@ class Interaction(Part):
     """How much the effect of one axis differs between two levels of another.
 
     Attributes:
-        contrast, other_contrast: the two levels of each.
+        contrast, other_contrast: the levels of each.
     """
 
     axis: str
@@ -202,11 +205,20 @@ class Rate(Part):
 
 
 class Gap(Part):
-    """A difference of rates between found portraits of two levels of an axis; no effect."""
+    """A difference of rates between found portraits of two levels of an axis; no effect.
+
+    Of a trend, group and reference are the last and the first level, the estimate is the change
+    between them along the straight line through the rates of all levels, and there is no rate nor
+    reference_rate.
+
+    Attributes:
+        contrast: the levels in words.
+    """
 
     family: str
     axis: str
     outcome: str
+    contrast: str = ""
     group: str
     reference: str
     cell: str

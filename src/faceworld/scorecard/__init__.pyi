@@ -15,6 +15,7 @@ from .audits import resample_images as resample_images
 from .audits import score_estimators as score_estimators
 from .audits import share_of_audits as share_of_audits
 from .audits import with_truth as with_truth
+from .levels import LevelAudits as LevelAudits
 from .outcomes import ANSWERED as ANSWERED
 from .outcomes import OutcomeAudits as OutcomeAudits
 from .outcomes import impact_ratios as impact_ratios

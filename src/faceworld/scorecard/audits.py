@@ -231,7 +231,8 @@ def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame
 
     Returns:
         A table of estimates, with normal intervals and p-values of the posterior, and the column
-        between: how far the cells of an attribute differ (standard deviation).
+        between: how far the cells of an attribute differ (standard deviation). The scorecard counts
+        how often they hold the truth; of a single cell they are no intervals (`partial_pooling`).
     """
     table = matched_audits(audits, attributes)
     parts = []

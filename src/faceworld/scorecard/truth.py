@@ -79,14 +79,14 @@ def errors_under_do(
     Args:
         score: uint8 images (n, 3, size, size) -> P(label is high), e.g. a bound `networks.predict`.
         base: (n, P) faces to intervene on.
-        doses: the low and the high value of each manipulated parameter.
+        doses: the values of each manipulated parameter, two or more; two of `label`.
         size: height and width of the images in pixels.
         path: where the images are kept; the same design is rendered once for all classifiers.
         label: the parameter that the classifier is asked for.
         device: to render on.
 
     Returns:
-        float64 (n, 2, …, 2), 1 where it errs, axes as in
+        float64 (n, levels of each parameter), 1 where it errs, axes as in
         `faceworld.interventions.counterfactuals`.
 
     Raises:

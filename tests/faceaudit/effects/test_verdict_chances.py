@@ -175,3 +175,9 @@ def test_the_number_for_power_against_no_effect_does_not_decide():
 def test_what_has_no_chances_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_trend_is_one_comparison_of_its_axis():
+    assert levels_of_cells([6], 0.05, [1]) == (0.05,)
+    # Two cells of the trend and six of the contrast, and two averages that share as much.
+    assert levels_of_cells([6, 2], 0.05, [1, 1])[0] == pytest.approx(0.05 / (2 * 8 - 8 / 2))
