@@ -32,6 +32,9 @@ from .reweighting import transport as transport
 from .risks import direct_effects as direct_effects
 from .risks import risk_differences as risk_differences
 from .risks import score_interval as score_interval
+from .shapley import sets_of as sets_of
+from .shapley import shapley_shares as shapley_shares
+from .shared_people import covariance_of_means as covariance_of_means
 from .verdict_chances import VerdictChances as VerdictChances
 from .verdict_chances import chances_of_verdicts as chances_of_verdicts
 from .verdict_chances import levels_of_cells as levels_of_cells
