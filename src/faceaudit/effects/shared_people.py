@@ -48,8 +48,8 @@ def covariance_of_means(influences: ArrayLike, people: ArrayLike) -> np.ndarray:
         raise InputError(
             f"people has {len(people)} terms, but influences has {terms}",
             field="people",
-            found=len(people),
-            expected=terms,
+            found=f"{len(people)} terms",
+            expected=f"{terms} terms",
         )
     rows = np.repeat(np.arange(terms), people.shape[1])
     present = csr_array((np.ones(people.size), (rows, people.ravel())))

@@ -3,8 +3,8 @@
 Every counted woman is given the skin colour of a woman with light skin and of one with dark skin;
 then their hair length instead; then both. The difference of her two errors is the effect on her of
 what she was given. Labels stay, and so does all else about her face. The joint effect is divided by
-`faceaudit.effects.shapley_shares`. What the counted gap has beyond the joint effect, or lacks, comes
-with other differences between the groups.
+`faceaudit.effects.shapley_shares`. What the counted gap has beyond the joint effect, or lacks,
+comes with other differences between the groups.
 
 Women who give are drawn from the counted women themselves, and give both attributes together where
 both are given. So one woman is in several terms of a mean, and the intervals allow for it.
@@ -18,13 +18,13 @@ import torch
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from facerender.parameters import INDEX
 from faceaudit.effects.reweighting import ratio_interval
 from faceaudit.effects.shapley import sets_of, shapley_shares
 from faceaudit.effects.shared_people import covariance_of_means
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
+from facerender.parameters import INDEX
 from faceworld.interventions import do
 
 GROUPS = ("light", "dark")
@@ -128,8 +128,7 @@ def take_apart(
     estimate = np.r_[estimate, gap - estimate[joint], gap]
     influences = of_terms - of_terms.mean(axis=0)
     influences = np.column_stack([influences, in_gap - influences[:, joint], in_gap])
-    people = np.column_stack([np.arange(len(errors)), donors])
-    covariance = covariance_of_means(influences, people)
+    covariance = covariance_of_means(influences, _people(donors))
     se = np.sqrt(np.diag(covariance))
     table = {"estimate": estimate, "se": se, "low": estimate - Z * se, "high": estimate + Z * se}
     table = pd.DataFrame(table, index=pd.Index(ROWS))
@@ -142,6 +141,29 @@ def take_apart(
     ]
     table[["share_low", "share_high"]] = [*of_gap[:-1], (1.0, 1.0)]
     return table
+
+
+def mean_change(change: ArrayLike, donors: np.ndarray) -> dict[str, float]:
+    """Mean of a change over the counted women, with its error over women and who gives to them.
+
+    Args:
+        change: of every counted woman (n,).
+        donors: (n, 2), of `draw_donors`.
+
+    Returns:
+        estimate, se, low and high (95 %), in the unit of the change.
+    """
+    change = np.asarray(change, dtype=float)
+    estimate = change.mean()
+    influence = (change - estimate)[:, None]
+    se = np.sqrt(covariance_of_means(influence, _people(donors))[0, 0])
+    ends = {"estimate": estimate, "se": se, "low": estimate - Z * se, "high": estimate + Z * se}
+    return {name: float(value) for name, value in ends.items()}
+
+
+def _people(donors: np.ndarray) -> np.ndarray:
+    """Who is in the term of every counted woman: herself, and who gives to her (n, 3)."""
+    return np.column_stack([np.arange(len(donors)), donors])
 
 
 def interval_of_another(values: ArrayLike) -> tuple[float, float]:
