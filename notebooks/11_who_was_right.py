@@ -978,7 +978,7 @@ for model in AUDITED:
 # %% tags=["remove-input"]
 beyond = []
 for model in AUDITED:
-    other = parts[model].loc["other differences between the groups"]
+    other = parts[model].loc["other differences between the groups"].to_dict()
     beyond.append(
         question(
             "For the {model} model these other differences make {other:points} points. Do they hide a part of the effect of both?",
