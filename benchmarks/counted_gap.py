@@ -7,7 +7,7 @@ the record of twenty seeds, `results/counted_gap.json`, and gives the interval i
 is expected. Five more seeds are recorded apart, and no interval is computed from them: counted is
 how many of them have all Shapley shares within these intervals.
 
-It takes five minutes of one core a seed. Every finished seed is recorded at once, and a recorded
+It takes three minutes of one core a seed. Every finished seed is recorded at once, and a recorded
 seed is not run again: the same command goes on from there. Remove both records after a change of
 the code. Networks and counted women are those of `seeds.py`, seed by seed.
 """

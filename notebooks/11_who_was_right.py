@@ -140,7 +140,7 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 # | | |
 # |---|---|
 # | Population | base faces of transects; besides, the women who were counted in [](01_observational_audit) |
-# | Unit | a base face in all eight combinations of skin, hair and gender; a counted woman with two colours of skin |
+# | Unit | a base face in all eight combinations of skin, hair and gender; a counted woman with two colours of skin, two lengths of hair, or both |
 # | Intervention | skin colour, hair length or gender is set to its low and to its high dose |
 # | Held fixed | every other parameter of the face |
 # | Outcome and who labels it | error of the model; on transects against the gender that was set, on the counted women against the majority of raters |
