@@ -939,9 +939,7 @@ for model, table in of_seeds.items():
     ends = [counted_gap.interval_of_another(table[row]) for row in counted_gap.ROWS]
     shown["with another seed", model] = [" to ".join(map(in_points, two)) for two in ends]
 taken_apart = pd.DataFrame(shown, index=list(counted_gap.ROWS)).map(with_minus)
-taken_apart.style.set_caption(
-    "Errors of the counted women, dark − light, in points"
-)
+taken_apart.style.set_caption("Errors of the counted women, dark − light, in points")
 
 # %% tags=["remove-input"]
 lines = []
