@@ -15,15 +15,18 @@ the code. Networks and counted women are those of `seeds.py`, seed by seed.
 import json
 
 import numpy as np
+from joblib import delayed
 from record import RESULTS, write_rows
 
 import facerender
 from faceaudit.effects import error_rates
+from faceaudit.utils.parallel import cpu_count
 from faceworld import crowd, networks, populations
 from faceworld.networks import AuditedModel
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import counted_gap
 from helpers.artifacts import lineage
+from helpers.parallel import processes
 
 SEEDS = {"counted_gap": range(1, 21), "counted_gap_held_out": range(21, 26)}
 """Record → its seeds."""
@@ -42,7 +45,7 @@ def trained(seed: int) -> dict[str, AuditedModel]:
     for name in AUDITED:
         people = populations.sample(name, SETTINGS.n_train, seed)
         made[name] = networks.train_classifier(
-            render_to_store(people.parameters, SETTINGS.image_size, WORK / "people.npy"),
+            render_to_store(people.parameters, SETTINGS.image_size, WORK / f"{seed}_people.npy"),
             people.frame["gender"].to_numpy(),
             WORK / f"{seed}_{name}.safetensors",
             seed=seed,
@@ -69,7 +72,7 @@ def parts_of_gap(seed: int) -> list[Row]:
     # A woman whom a network calls a man is an error; the raters' label stays.
     errors: dict[str, dict] = {name: {} for name in audited}
     for one, parameters in faces.items():
-        pictures = render_to_store(parameters, SETTINGS.image_size, WORK / "women.npy")
+        pictures = render_to_store(parameters, SETTINGS.image_size, WORK / f"{seed}_women.npy")
         for name, network in audited.items():
             errors[name][one] = (networks.predict(network, pictures) > 0.5).astype(float)
     for name, of_network in errors.items():
@@ -78,7 +81,14 @@ def parts_of_gap(seed: int) -> list[Row]:
         table = counted_gap.take_apart(changes, as_they_are, group, donors)
         points = (100 * table["estimate"]).to_dict()
         rows.append({"what": what(seed, name), **points})
+    for left in WORK.glob(f"{seed}_*"):
+        left.unlink()
     return rows
+
+
+def of_seed(seed: int) -> tuple[int, list[Row]]:
+    """A seed and its rows, which come in the order in which processes finish them."""
+    return seed, parts_of_gap(seed)
 
 
 def what(seed: int, name: str) -> str:
@@ -102,11 +112,12 @@ def recorded(record: str) -> list[Row]:
 
 def main() -> None:
     WORK.mkdir(parents=True, exist_ok=True)
-    for record, seeds in SEEDS.items():
-        known = {row["what"] for row in recorded(record)}
-        for seed in seeds:
-            if what(seed, AUDITED[0]) not in known:
-                keep(record, parts_of_gap(seed))
+    record_of = {seed: record for record, seeds in SEEDS.items() for seed in seeds}
+    known = {row["what"] for record in SEEDS for row in recorded(record)}
+    missing = [seed for seed in record_of if what(seed, AUDITED[0]) not in known]
+    pool = processes(cpu_count(), return_as="generator_unordered")
+    for seed, rows in pool(delayed(of_seed)(seed) for seed in missing):
+        keep(record_of[seed], rows)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,9 @@ def covariance_of_means(influences: ArrayLike, people: ArrayLike) -> np.ndarray:
         >>> import numpy as np
         >>> from faceaudit.effects.shared_people import covariance_of_means
         >>> x = np.array([[-1.0], [0.0], [1.0]])
-        >>> float(covariance_of_means(x, [[0], [1], [2]])[0, 0] ** 0.5) == x.std(ddof=1) / 3**0.5
-        True
+        >>> own, shared = [[0], [1], [2]], [[0, 3], [1, 4], [2, 4]]
+        >>> [round(covariance_of_means(x, people)[0, 0], 3) for people in (own, shared)]
+        [0.333, 0.5]
     """
     influences = np.asarray(influences, dtype=float)
     people = np.asarray(people)
