@@ -33,6 +33,7 @@ import facerender
 import faceworld
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils.formatting import with_minus
+from faceworld.scorecard import counted_gap
 from helpers import artifacts, figures
 from helpers.artifacts.lineage import ROOT
 from helpers.claims import Margin, claim, margin_above, margin_below, question
@@ -239,12 +240,12 @@ _ = axis.set_title("What skin and hair length add to women's errors", fontsize=1
 
 # %% tags=["remove-input"]
 recorded = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
-by_seed = pd.DataFrame(recorded).set_index("what")
+by_seed = counted_gap.by_seed(recorded)
 more = by_seed["Shapley share of hair length"] > by_seed["Shapley share of skin"]
 lines = [
     f"- **{name}**: both together change the errors by {100 * apart[name].loc['both', 'estimate']:+.1f} points, and the counted gap is {100 * gap[name]['estimate']:+.1f}. "
     f"So other differences between the groups make {100 * apart[name].loc[OTHER, 'estimate']:+.1f}. In other seeds hair length had the "
-    f"larger share in {more[more.index.str.endswith(name)].sum()} of {more.index.str.endswith(name).sum()}."
+    f"larger share in {more[name].sum()} of {len(more[name])}."
     for name in BOTH
 ]
 Markdown(

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from faceworld.scorecard import counted_gap
 from helpers.artifacts.lineage import NOTEBOOKS, ROOT, notebooks
 
 RECORDS = ROOT / "benchmarks" / "results"
@@ -57,6 +58,18 @@ def test_the_gap_that_is_taken_apart_is_that_of_the_runs_of_whole_audits():
         run = runs[f"seed {int(seed.removeprefix('seed '))}"]
         for part, what in PARTS.items():
             assert row[part] == pytest.approx(run[f"{model}, {what}"], abs=1e-9), row["what"]
+
+
+def test_shares_of_four_in_five_seeds_that_were_held_out_lie_between_the_printed_limits():
+    seeds, held_out = (
+        counted_gap.by_seed(
+            json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+        )
+        for name in ("counted_gap", "counted_gap_held_out")
+    )
+    assert {*seeds.index.levels[1]}.isdisjoint(held_out.index.levels[1])
+    within = counted_gap.shares_within(held_out, seeds)
+    assert within.sum() >= 0.8 * len(within)
 
 
 def test_no_claim_turns_where_scores_and_pictures_are_perturbed():

@@ -10,7 +10,7 @@ Women who give are drawn from the counted women themselves, and give both attrib
 both are given. So one woman is in several terms of a mean, and the intervals allow for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ ROWS = (
     "counted gap",
 )
 """Of the table of `take_apart`."""
+SHARES = [row for row in ROWS if row.startswith("Shapley")]
+"""Those that sum to the effect of both."""
 
 
 def draw_donors(group: ArrayLike, seed: int) -> np.ndarray:
@@ -164,6 +166,39 @@ def mean_change(change: ArrayLike, donors: np.ndarray) -> dict[str, float]:
 def _people(donors: np.ndarray) -> np.ndarray:
     """Who is in the term of every counted woman: herself, and who gives to her (n, 3)."""
     return np.column_stack([np.arange(len(donors)), donors])
+
+
+def by_seed(record: Sequence[Mapping[str, str | float]]) -> pd.DataFrame:
+    """The gaps of other seeds, taken apart, as `benchmarks/counted_gap.py` recorded them.
+
+    Args:
+        record: its rows, with what, such as "seed 01, celeba-like", and points for each of `ROWS`.
+
+    Returns:
+        A row for each model and seed, both in the index; a column for each of `ROWS`, fractions.
+    """
+    table = pd.DataFrame(list(record)).set_index("what") / 100
+    names = [tuple(reversed(what.split(", "))) for what in table.index]
+    table.index = pd.MultiIndex.from_tuples(names, names=["model", "seed"])
+    return table[list(ROWS)]
+
+
+def shares_within(held_out: pd.DataFrame, seeds: pd.DataFrame) -> pd.Series:
+    """Whether the Shapley shares of a seed lie in the intervals that other seeds give for it.
+
+    Args:
+        held_out: gaps of seeds from which no interval was computed, of `by_seed`.
+        seeds: gaps of those from which the intervals are computed.
+
+    Returns:
+        For each seed that was held out, whether both shares of all models lie within.
+    """
+    within = {}
+    for model, gaps in held_out.groupby(level="model"):
+        limits = seeds.loc[model, SHARES].apply(interval_of_another, result_type="expand")
+        shares = gaps.droplevel("model")[SHARES]
+        within[model] = ((shares > limits.loc[0]) & (shares < limits.loc[1])).all(axis=1)
+    return pd.DataFrame(within).all(axis=1)
 
 
 def interval_of_another(values: ArrayLike) -> tuple[float, float]:

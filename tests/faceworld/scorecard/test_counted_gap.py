@@ -128,6 +128,34 @@ def test_a_mean_change_is_that_of_the_table(women, apart):
     assert row == pytest.approx(expected)
 
 
+def record_of(shares: dict[int, float]) -> list[dict]:
+    """A record of two models, whose share of skin is given by seed; all else is the same."""
+    rows = dict.fromkeys(ROWS, 5.0)
+    return [
+        {"what": f"seed {seed:02d}, {model}", **rows, "Shapley share of skin": share}
+        for seed, share in shares.items()
+        for model in ("one", "two")
+    ]
+
+
+def test_gaps_of_other_seeds_by_model():
+    table = counted_gap.by_seed(record_of({1: 2.0, 2: 4.0}))
+    assert table.loc["two", "Shapley share of skin"].tolist() == [0.02, 0.04]
+    assert table.loc["one"].index.tolist() == ["seed 01", "seed 02"]
+    assert list(table) == list(ROWS)
+
+
+def test_shares_of_a_seed_that_was_held_out():
+    seeds = record_of({1: 1.0, 2: 2.0, 3: 3.0})
+    for row, other in zip(seeds, (4.0, 4.0, 5.0, 5.0, 6.0, 6.0), strict=True):
+        row["Shapley share of hair length"] = other
+    low, high = counted_gap.interval_of_another([1.0, 2.0, 3.0])
+    held_out = record_of({21: 2.0, 22: high + 0.1, 23: low + 0.1})
+    held_out[-1]["Shapley share of hair length"] = 50.0
+    within = counted_gap.shares_within(counted_gap.by_seed(held_out), counted_gap.by_seed(seeds))
+    assert within.to_dict() == {"seed 21": True, "seed 22": False, "seed 23": False}
+
+
 def test_interval_of_another_seed():
     values = np.array([1.0, 2.0, 4.0, 8.0])
     low, high = counted_gap.interval_of_another(values)
