@@ -170,7 +170,7 @@ for ax, name in zip(panels_of, BOTH, strict=True):
     rows = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
     figures.forest(rows, xlabel="", ax=ax)
     ax.set_title(name, fontsize=11)
-ax.set_xlabel("error rate of women (points)")
+ax.set_xlabel("error rate of women, dark − light (points)", fontsize=11)
 shares = {
     given: " and ".join(f"{apart[name].loc[given, 'share']:.0%}" for name in BOTH)
     for given in GIVEN
@@ -211,7 +211,7 @@ Markdown(
     f"In this run dark skin itself adds errors for {raised} of {len(BOTH)} models. The [twenty other runs](#twenty-other-seeds) trained both models anew, and "
     f"in {sum(map(sum, lowered))} of {sum(map(len, lowered))} cases skin took errors away. A regression on the portraits that adjusts for the "
     f"true length of hair has the wrong sign for {astray} of {len(BOTH)} models here, and [chapter 11](11_who_was_right.html) counts one reason for it. "
-    "And hair, the other suspect? The next picture is the one with which [chapter 1](01_observational_audit.html) asks, with the answers."
+    "And hair, the other suspect? [Chapter 1](01_observational_audit.html) asks with a diagram. Here it is again, with the answers."
 )
 
 # %% tags=["remove-cell"]
@@ -399,7 +399,7 @@ Markdown(
     with_minus(
         f"And hair, the suspect? Long instead of short hair changes the errors on made women by {reach[0]} points and on made men by {reach[1]} (four cells each, both models). "
         "Short-haired women in the portraits differ in more than length: many have faces that divide the raters ([chapter 8](08_stratified_errors.html)), and made faces seldom do. "
-        "So this effect need not be the one on the counted women. Their own hair was changed above, and that alone makes "
+        "So this effect need not be the one on the counted women. Their own hair was changed above. That alone makes "
         f"{shares['hair length alone']} of the counted gaps ({' and '.join(BOTH)})."
     )
 )
