@@ -60,16 +60,18 @@ def test_the_gap_that_is_taken_apart_is_that_of_the_runs_of_whole_audits():
             assert row[part] == pytest.approx(run[f"{model}, {what}"], abs=1e-9), row["what"]
 
 
-def test_shares_of_four_in_five_seeds_that_were_held_out_lie_between_the_printed_limits():
+def test_at_most_one_of_the_seeds_that_were_held_out_has_a_share_beyond_the_printed_limits():
+    records = ("counted_gap", "counted_gap_held_out")
     seeds, held_out = (
         counted_gap.by_seed(
             json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["rows"]
         )
-        for name in ("counted_gap", "counted_gap_held_out")
+        for name in records
     )
     assert {*seeds.index.levels[1]}.isdisjoint(held_out.index.levels[1])
     within = counted_gap.shares_within(held_out, seeds)
-    assert within.sum() >= 0.8 * len(within)
+    assert 1 <= len(within) <= 5
+    assert (~within).sum() <= 1
 
 
 def test_no_claim_turns_where_scores_and_pictures_are_perturbed():
