@@ -39,7 +39,7 @@ def covariance_of_means(influences: ArrayLike, people: ArrayLike) -> np.ndarray:
         >>> from faceaudit.effects.shared_people import covariance_of_means
         >>> x = np.array([[-1.0], [0.0], [1.0]])
         >>> own, shared = [[0], [1], [2]], [[0, 3], [1, 4], [2, 4]]
-        >>> [round(covariance_of_means(x, people)[0, 0], 3) for people in (own, shared)]
+        >>> [round(float(covariance_of_means(x, one)[0, 0]), 3) for one in (own, shared)]
         [0.333, 0.5]
     """
     influences = np.asarray(influences, dtype=float)
