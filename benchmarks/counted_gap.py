@@ -4,8 +4,8 @@ For each seed the portraits of chapter 1 are drawn and labelled anew, and the ne
 are trained anew, at the size of the laptop's profile. Then the counted women are given the skin,
 the hair length, and both, of light- and of dark-skinned women, as in chapter 11. That chapter reads
 the record of twenty seeds, `results/counted_gap.json`, and gives the interval in which another seed
-is expected. Five more seeds are recorded apart, and no interval is computed from them: counted is
-how many of them have all Shapley shares within these intervals.
+is expected. Five more seeds are recorded apart, and no interval is computed from them: the chapter
+counts how many of them have all Shapley shares within these intervals.
 
 It takes three minutes of one core a seed. Every finished seed is recorded at once, and a recorded
 seed is not run again: the same command goes on from there. Remove both records after a change of

@@ -1001,7 +1001,7 @@ on_made = -on_made[on_made["model"].isin(AUDITED) & on_made["gender"].eq(0)][["e
 Markdown(
     with_minus(
         f"Where the other differences are negative, they hide a part of what skin and hair do. {' '.join(beyond)}\n\n"
-        "Hair length moves people, too. Raters without noise would call "
+        "Hair length changes what people see, too. Raters without noise would call "
         f"{seen_as_man[:, 1].mean():.1%} of the women men with the hair of dark-skinned women, and {seen_as_man[:, 0].mean():.1%} with that of light-skinned "
         f"ones. If such raters labelled each changed face anew, hair length alone would change the errors by {relabelled}.\n\n"
         "And what does the experiment say of hair? On its made women, short instead of long hair changes the errors by "
