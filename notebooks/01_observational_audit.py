@@ -76,7 +76,7 @@ from faceworld.rendering import render_to_store
 from helpers import figures
 from helpers.artifacts import Stage
 from helpers.claims import claim, margin_above, question
-from helpers.figures import widgets
+from helpers.figures import causes, widgets
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -400,41 +400,17 @@ Markdown(
 
 # %% tags=["remove-cell"]
 by_hair = women.groupby("hair", observed=True)["error_fairface_like"].mean()
-BOXES = {
-    "who is in\nthe test set": (0.5, 0.92),
-    "skin colour": (0.14, 0.5),
-    "hair length": (0.86, 0.5),
-    "error": (0.5, 0.06),
-}
-top, left, right, bottom = BOXES.values()
-ARROWS = [(top, left, "-"), (top, right, "-"), (right, bottom, "--"), (left, bottom, "--")]
 tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "light")]
 rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. Dashed arrows with question marks lead from 'hair length' and from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. Solid: the test set ties hair to skin. Dashed: what may cause the errors. A count takes both ways together."}}
 # Computed by groupby of pandas (share and by_hair, above).
-axis = plt.figure(figsize=(NARROW, 4.4)).gca()
-for start, end, line in ARROWS:
-    how = {"arrowstyle": "-|>", "lw": 2.5, "linestyle": line, "shrinkA": 26, "shrinkB": 26}
-    colour = figures.VERMILION if line == "--" else figures.BLACK
-    axis.annotate("", end, start, arrowprops=how | {"color": colour})
-for name, place in BOXES.items():
-    box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": figures.BLACK}
-    axis.text(*place, name, ha="center", va="center", fontsize=11, bbox=box)
-axis.text(
-    0.5,
-    0.5,
-    f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
-    ha="center",
-    va="center",
-    fontsize=10,
+axis = causes.two_causes(
+    tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
+    skin="effect of skin?",
+    hair="effect of hair?",
+    beside_hair=f"errors:\n{rates}",
 )
-in_red = {"fontsize": 11, "color": figures.VERMILION, "va": "center"}
-axis.text(0.72, 0.27, "effect of hair?", **in_red)
-axis.text(0.72, 0.15, f"errors:\n{rates}", fontsize=10, va="center")
-axis.text(0.26, 0.27, "effect of skin?", ha="right", **in_red)
-axis.set(xlim=(-0.02, 1.12), ylim=(-0.04, 1.04))
-axis.axis("off")
 _ = axis.set_title(
     f"Two explanations of one gap\n({LEADING[1]} model, n = {len(women):,})", fontsize=12
 )
@@ -647,7 +623,7 @@ glue(
 #
 # Two things together make a count mislead. Women of the two skin colours wear their hair differently in the test set, as
 # shown above. And hair, or what goes with it, has to cause errors. This is a suspicion, and counting cannot prove it.
-# [](10_matched_pairs) tests it on made faces.
+# [](10_matched_pairs) tests it on made faces, and [chapter 11](gap-taken-apart) on these very women.
 
 # %% [markdown]
 # ## Exercises

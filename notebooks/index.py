@@ -231,13 +231,22 @@ keep("checked", figure)
 
 # %% tags=["remove-input"]
 share = experiment["share_on_counted"]
+of_hair = {
+    name: {"estimate": row["share"], "low": row["share_low"], "high": row["share_high"]}
+    for name, row in (
+        (name, experiment["gap_taken_apart"][name]["hair length alone"]) for name in share
+    )
+}
 claim(
     "If we change only the skin of the counted women, their errors change by {one:.0%} of the gap for the "
-    "{audited} model and by {two:.0%} for the {other} model. Both estimates are below the whole gap.",
+    "{audited} model and by {two:.0%} for the {other} model. Both estimates are below the whole gap. If we change only the length of "
+    "their hair, the errors change by {hair_one:.0%} and by {hair_two:.0%} of it.",
     margins=[margin_below(part, 1) for part in share.values()],
     title="Counts overstate what skin does",
     one=share[audited],
     two=share[other],
+    hair_one=of_hair[audited],
+    hair_two=of_hair[other],
     audited=audited,
     other=other,
 )

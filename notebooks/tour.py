@@ -33,9 +33,11 @@ import facerender
 import faceworld
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils.formatting import with_minus
+from faceworld.scorecard import counted_gap
 from helpers import artifacts, figures
 from helpers.artifacts.lineage import ROOT
 from helpers.claims import Margin, claim, margin_above, margin_below, question
+from helpers.figures import causes
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
@@ -153,23 +155,31 @@ claim(
 )
 
 # %% [markdown]
-# What part of this gap is due to skin? In the face world the answer can be computed. Take the same women, give them all the skin of
+# What part of this gap is due to skin, and what part to hair? In the face world the answer can be computed. Take the same women, give them all the skin of
 # light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
+# Then do the same with the length of their hair, and with both.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "For each of two models two intervals of the difference in error rates between dark and light skin, in points: what is counted among the portraits lies far to the right of what changing only the skin of the same women does."}, "figure": {"name": "fig-tour-gap", "caption": "Difference in error rates, dark minus light skin, among the women of the portraits: counted, and caused by skin alone. Bars are 95 % intervals."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95 % intervals."}}
 # Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
-# change_on_counted (chapter 11).
-rows = {
-    f"{name},\n{what}": part[name]
-    for name in BOTH
-    for what, part in (("counted", gap), ("caused by skin", same))
+# faceworld.scorecard.counted_gap.take_apart (chapter 11).
+apart = {name: pd.DataFrame(experiment["gap_taken_apart"][name]).T for name in BOTH}
+GIVEN = ("skin alone", "hair length alone", "both")
+figure, panels_of = plt.subplots(2, 1, figsize=(NARROW, 4.8), sharex=True)
+for ax, name in zip(panels_of, BOTH, strict=True):
+    rows = {"counted gap": gap[name]} | apart[name].loc[[*GIVEN]].T.to_dict()
+    rows = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
+    figures.forest(rows, xlabel="", ax=ax)
+    ax.set_title(name, fontsize=11)
+ax.set_xlabel("error rate of women, dark − light (points)", fontsize=11)
+shares = {
+    given: " and ".join(f"{apart[name].loc[given, 'share']:.0%}" for name in BOTH)
+    for given in GIVEN
 }
-part = experiment["share_on_counted"]
-shares = " and ".join(f"{part[name]['estimate']:.0%}" for name in BOTH)
-table = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
-ax = plt.figure(figsize=(NARROW, 3.3)).gca()
-figures.forest(table, xlabel="error rate, dark − light skin, points", ax=ax)
-_ = ax.set_title(f"Skin alone makes {shares} of the counted gaps", fontsize=12, loc="right")
+_ = figure.suptitle(
+    f"Of the counted gaps, skin alone makes {shares['skin alone']},\n"
+    f"hair length alone {shares['hair length alone']}",
+    fontsize=12,
+)
 
 # %% tags=["remove-input"]
 share = experiment["share_on_counted"]
@@ -201,7 +211,48 @@ Markdown(
     f"In this run dark skin itself adds errors for {raised} of {len(BOTH)} models. The [twenty other runs](#twenty-other-seeds) trained both models anew, and "
     f"in {sum(map(sum, lowered))} of {sum(map(len, lowered))} cases skin took errors away. A regression on the portraits that adjusts for the "
     f"true length of hair has the wrong sign for {astray} of {len(BOTH)} models here, and [chapter 11](11_who_was_right.html) counts one reason for it. "
-    "The rest of a gap comes with other things in the portraits. Hair is the first suspect, and the experiment will ask about it, too."
+    "And hair, the other suspect? [Chapter 1](01_observational_audit.html) asks with a diagram. Here it is again, with the answers."
+)
+
+# %% tags=["remove-cell"]
+short = (portraits["hair"] == "short")[portraits["label"] == 0]
+short = short.groupby(portraits["skin"], observed=True).mean()
+tie = [f"{100 * short[skin]:.0f} % of {skin}" for skin in ("dark", "light")]
+OTHER = "other differences between the groups"
+
+
+def on_both(row):
+    """Points of both models, one below the other."""
+    return with_minus(
+        "\n".join(f"{100 * apart[name].loc[row, 'estimate']:+.1f} ({name})" for name in BOTH)
+    )
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length', and from these to 'error'. Beside the arrows to 'error' stand the Shapley shares of skin and of hair length, in points, for two models."}, "figure": {"name": "fig-tour-causes", "caption": "The diagram of chapter 1 with the answers: what the skin and the hair length of dark- instead of light-skinned women add to the errors of the same women. Numbers are Shapley shares, in points: the two of a model sum to the effect of both."}}
+# Computed by faceworld.scorecard.counted_gap.take_apart (chapter 11).
+axis = causes.two_causes(
+    tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
+    skin=on_both("Shapley share of skin"),
+    hair=on_both("Shapley share of hair length"),
+    known=True,
+)
+_ = axis.set_title("What skin and hair length add to women's errors", fontsize=12)
+
+# %% tags=["remove-input"]
+recorded = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
+by_seed = counted_gap.by_seed(recorded)
+more = by_seed["Shapley share of hair length"] > by_seed["Shapley share of skin"]
+lines = [
+    f"- **{name}**: both together change the errors by {100 * apart[name].loc['both', 'estimate']:+.1f} points, and the counted gap is {100 * gap[name]['estimate']:+.1f}. "
+    f"So other differences between the groups make {100 * apart[name].loc[OTHER, 'estimate']:+.1f}. In other seeds hair length had the "
+    f"larger share in {more[name].sum()} of {len(more[name])}."
+    for name in BOTH
+]
+Markdown(
+    with_minus(
+        "Skin and hair need not add up, so their [Shapley shares](glossary.html#term-Shapley-share) divide the effect of both.\n\n"
+        + "\n".join(lines)
+    )
 )
 
 # %% [markdown]
@@ -348,7 +399,8 @@ Markdown(
     with_minus(
         f"And hair, the suspect? Long instead of short hair changes the errors on made women by {reach[0]} points and on made men by {reach[1]} (four cells each, both models). "
         "Short-haired women in the portraits differ in more than length: many have faces that divide the raters ([chapter 8](08_stratified_errors.html)), and made faces seldom do. "
-        "So this page does not say how much of the counted gap is due to hair."
+        "So this effect need not be the one on the counted women. Their own hair was changed above. That alone makes "
+        f"{shares['hair length alone']} of the counted gaps ({' and '.join(BOTH)})."
     )
 )
 

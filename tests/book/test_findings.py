@@ -3,11 +3,15 @@
 import json
 import re
 
+import pytest
+
+from faceworld.scorecard import counted_gap
 from helpers.artifacts.lineage import NOTEBOOKS, ROOT, notebooks
 
 RECORDS = ROOT / "benchmarks" / "results"
 SEED = "What hangs on the seed"
 HEADLINE = 19
+PARTS = {"counted gap": "counted gap", "skin alone": "true effect on the counted"}
 
 
 def titles() -> dict[str, list[str]]:
@@ -42,6 +46,32 @@ def test_what_the_front_page_says_of_other_seeds():
         if what.endswith("found effect on transects")
     ]
     assert len(held) == 2 and min(held) >= HEADLINE
+
+
+def test_the_gap_that_is_taken_apart_is_that_of_the_runs_of_whole_audits():
+    """The two records were made by different scripts, with networks trained anew by each."""
+    taken_apart = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
+    runs = rows("seeds_runs")
+    assert taken_apart
+    for row in taken_apart:
+        seed, _, model = row["what"].partition(", ")
+        run = runs[f"seed {int(seed.removeprefix('seed '))}"]
+        for part, what in PARTS.items():
+            assert row[part] == pytest.approx(run[f"{model}, {what}"], abs=1e-9), row["what"]
+
+
+def test_at_most_one_of_the_seeds_that_were_held_out_has_a_share_beyond_the_printed_limits():
+    records = ("counted_gap", "counted_gap_held_out")
+    seeds, held_out = (
+        counted_gap.by_seed(
+            json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+        )
+        for name in records
+    )
+    assert {*seeds.index.levels[1]}.isdisjoint(held_out.index.levels[1])
+    within = counted_gap.shares_within(held_out, seeds)
+    assert 1 <= len(within) <= 5
+    assert (~within).sum() <= 1
 
 
 def test_no_claim_turns_where_scores_and_pictures_are_perturbed():

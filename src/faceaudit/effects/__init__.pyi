@@ -32,6 +32,9 @@ from .reweighting import transport as transport
 from .risks import direct_effects as direct_effects
 from .risks import risk_differences as risk_differences
 from .risks import score_interval as score_interval
+from .shapley import sets_of as sets_of
+from .shapley import shapley_shares as shapley_shares
+from .shared_people import covariance_of_means as covariance_of_means
 from .trend import matched_trends as matched_trends
 from .trend import portrait_trends as portrait_trends
 from .verdict_chances import VerdictChances as VerdictChances

@@ -1,6 +1,6 @@
 """The look of the book: one style, one palette by role, and the figures that chapters share.
 
-Panels and widgets are imported by name: `from helpers.figures import panels`.
+Panels, causes and widgets are imported by name: `from helpers.figures import panels`.
 """
 
 import lazy_loader
