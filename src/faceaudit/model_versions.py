@@ -2,6 +2,9 @@
 
 Each image is compared with itself, so that smaller changes are found than by two reports side by
 side. Units are the matched faces.
+
+Of monitored audits the comparison holds at every look: as often as further faces come, and for one
+release after the other, each compared with a release before it.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from faceaudit import families
 from faceaudit.comparisons import Contrast, contrasts_of, held_levels
 from faceaudit.effects.survey_weights import WEIGHT, without_equal_weights
 from faceaudit.effects.verdicts import EXCEEDS, WITHIN
-from faceaudit.families import Plan
-from faceaudit.matched_comparisons import interactions, matched_row
+from faceaudit.families import LOOK, Plan
+from faceaudit.matched_comparisons import interactions, matched_row, with_numbered_units
 from faceaudit.outcomes import first_outcome
 from faceaudit.report.gate import FAILED, PASSED, UNDECIDED
+from faceaudit.report.monitored import monitored_part
+from faceaudit.report.schema import Monitored
 from faceaudit.results import AuditResult
 from faceaudit.shared_images import (
     SAME_DESIGN,
@@ -26,6 +31,7 @@ from faceaudit.shared_images import (
     require_same_images,
     require_same_labels,
 )
+from faceaudit.utils.errors import InputError
 from faceaudit.verdicts import judge, settle_together
 
 VERSION = "model version"
@@ -62,11 +68,13 @@ class VersionComparison:
         effects: a row per axis: its effect on errors in the new model minus that in the old one
             (axis, estimate, low, high, p, p_holm, units).
         tolerance: largest change that does not matter.
+        monitored: of monitored audits, which look of the new model it is; None of others.
     """
 
     changes: pd.DataFrame
     effects: pd.DataFrame
     tolerance: float
+    monitored: Monitored | None = None
 
     def gate(self) -> int:
         """Whether the new model may take the place of the old one.
@@ -86,15 +94,23 @@ class VersionComparison:
 def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
     """Compare two models, or two versions of one, that were audited on the same matched images.
 
+    Where both audits are monitored, intervals and verdicts of `changes` hold at every look. The
+    first comparison is that of the second release, so it has the first share of the level
+    (`faceaudit.effects.share_of_release`), and each later release the next one: compare each
+    release once, with the release in use, at as many looks as you like.
+
     Args:
         old: audit of the model that is in use.
-        new: audit of the other model, with the same axes, tolerance, units and images.
+        new: audit of the other model, with the same axes, tolerance, units and images. Of monitored
+            audits, a later release, which counts the looks before it.
 
     Returns:
         What changed.
 
     Raises:
-        InputError: audits of portraits or pairs, of other images, or with other axes or tolerances.
+        InputError: audits of portraits or pairs, of other images, or with other axes or tolerances;
+            one that is monitored and one that is not, or a new one that counts no release before
+            it.
 
     Example:
         >>> import faceaudit
@@ -113,7 +129,13 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
     require_same_design(audits, [*SAME_DESIGN, "outcomes", "tolerance"])
     require_same_images(audits)
     require_same_labels(audits)
+    look = _look_of_both(old, new)
     frame, plan = images_of_both(old, new)
+    monitored = None
+    if look is not None:
+        plan = {**plan, "policy": {"monitor": True}, "monitored": look}
+        monitored = monitored_part(frame, plan, "monitored_comparison")
+        frame = with_numbered_units(frame, plan)
     cells = [
         matched_row(frame, first_outcome(plan), _version(plan), held, plan)
         for held in held_levels(plan["axes"], VERSION)
@@ -128,7 +150,49 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
     changes = changes.rename(columns={"transects": "units"})[CHANGE_COLUMNS]
     by_axis = changes_of_effects(frame, plan).rename(columns={"transects": "units"})
     by_axis = by_axis[["axis", "contrast", "estimate", "low", "high", "p", "p_holm", "units"]]
-    return VersionComparison(changes, by_axis, plan["tolerance"])
+    return VersionComparison(changes, by_axis, plan["tolerance"], monitored)
+
+
+def _look_of_both(old: AuditResult, new: AuditResult) -> dict[str, Any] | None:
+    """Which look at which comparison of releases it is; None of audits that are not monitored.
+
+    Raises:
+        InputError: as of `compare`, and faces that came in another order.
+    """
+    before, now = old.report.monitored, new.report.monitored
+    if before is None and now is None:
+        return None
+    if before is None or now is None:
+        monitored, other = ("old", "new") if now is None else ("new", "old")
+        raise InputError(
+            f"{monitored} is monitored, and {other} is not; two audits with policy.monitor: true, "
+            "or two without it, were expected",
+            field=other,
+            expected="two monitored audits, or none",
+        )
+    if before.release >= now.release:
+        raise InputError(
+            f"new is release {now.release} of its looks, and old is release {before.release}; an "
+            "audit of new that counts old among the looks before it was expected: make it with "
+            "previous",
+            field="new",
+            found=now.release,
+            expected="a later release than old",
+        )
+    if _arrival(old) != _arrival(new):
+        raise InputError(
+            "the faces of old came at other looks than those of new; audits whose faces came in "
+            "the same order were expected",
+            field="new",
+            expected="faces in the same order",
+        )
+    return {"look": now.look, "release": now.release - 1, "previous": now.previous}
+
+
+def _arrival(audit: AuditResult) -> list[list[str]]:
+    """The faces of every look at which some came, in the order of the looks."""
+    faces = audit.frame.astype({"unit": str})[["unit", LOOK]].drop_duplicates()
+    return [sorted(of_look["unit"]) for _, of_look in faces.groupby(LOOK)]
 
 
 def images_of_both(old: AuditResult, new: AuditResult) -> tuple[pd.DataFrame, Plan]:
@@ -138,17 +202,21 @@ def images_of_both(old: AuditResult, new: AuditResult) -> tuple[pd.DataFrame, Pl
         old, new: audits of the same images, which count the same outcome.
 
     Returns:
-        A row per image and audit, with unit, the first outcome, the levels and the weight, if faces
-        have different ones; and a plan for it.
+        A row per image and audit, with unit, the first outcome, the levels, the weight, if faces
+        have different ones, and of monitored audits the look; and a plan for it.
     """
     plan = old.report.plan.content
     levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
     columns = ["image_id", "unit", first_outcome(plan), *levels]
     if WEIGHT in old.frame and WEIGHT in new.frame:
         columns.append(WEIGHT)
+    if LOOK in new.frame and LOOK in old.frame:
+        columns.append(LOOK)
     frames = [audit.frame.astype({"unit": str})[columns] for audit in (old, new)]
     both = pd.concat(frames, keys=(0, 1), names=[f"{VERSION}_level"])
     both = both.reset_index(f"{VERSION}_level").reset_index(drop=True)
+    if LOOK in both:  # One face has one place, that of its first look in either audit.
+        both[LOOK] = both.groupby("unit")[LOOK].transform("min")
     both = without_equal_weights(both)
     return both, {**plan, "axes": {**plan["axes"], VERSION: ["old", "new"]}}
 

@@ -27,11 +27,7 @@ from faceaudit.utils.arguments import check_range
 from faceaudit.utils.errors import InputError
 
 MOST_AT_STAKE = 0.5
-"""Largest share of a gambler's coins that one difference can cost.
-
-The paper's own choice (its c). With .75 a gate at a tolerance of 5 points needs as many faces or
-more, by `benchmarks/confidence_sequences.py`.
-"""
+"""Largest share of a gambler's coins that one difference can cost: the paper's choice (its c)."""
 HALVINGS = 48
 """Steps in which an end of an interval is looked for, each half as wide as the one before."""
 
@@ -82,16 +78,26 @@ class BettingSequence:
         """p (...) of the hypothesis that the mean is at least so large, as `p_of_at_most`."""
         return np.exp(-self._most_coins(np.full(self._batch, -mean), -1))
 
+    def coins(self, mean: float, side: int) -> np.ndarray:
+        """The most (..., n) that a gambler ever had, after each of the faces.
+
+        Args:
+            mean: the value that is asked about.
+            side: 1 for who bets that differences lie above it, -1 for who bets that they lie below.
+        """
+        logarithm = self._coins(np.full(self._batch, side * mean), side)
+        return np.exp(np.maximum.accumulate(logarithm, axis=-1))
+
     @property
     def _batch(self) -> tuple[int, ...]:
         return self.differences.shape[:-1]
 
-    def _most_coins(self, mean: np.ndarray, side: int, number: int | None = None) -> np.ndarray:
-        """Logarithm (...) of the most that a gambler ever had, at least that of the first coin.
+    def _coins(self, mean: np.ndarray, side: int, number: int | None = None) -> np.ndarray:
+        """Logarithm (..., n) of what a gambler has after each of the faces.
 
         Args:
             mean: (...) the value that is asked about, with the sign of `side`.
-            side: 1 for who bets that differences lie above it, -1 for who bets that they lie below.
+            side: as of `coins`.
             number: of faces.
         """
         value = mean[..., None]
@@ -100,8 +106,11 @@ class BettingSequence:
         with np.errstate(divide="ignore"):
             most = MOST_AT_STAKE / (1 + value)
         gains = np.minimum(self.stakes[..., :number], most) * (differences - value)
-        coins = np.cumsum(np.log1p(gains), axis=-1)
-        return np.maximum(coins.max(axis=-1, initial=0.0), 0.0)
+        return np.cumsum(np.log1p(gains), axis=-1)
+
+    def _most_coins(self, mean: np.ndarray, side: int, number: int | None = None) -> np.ndarray:
+        """Logarithm (...) of the most that a gambler ever had, with the first coin."""
+        return self._coins(mean, side, number).max(axis=-1, initial=0.0)
 
     def _lowest(self, number: int, coins: float, side: int) -> np.ndarray:
         """The largest value (...) that a gambler had made so many coins against, or -1."""
@@ -143,7 +152,7 @@ def betting_sequence(
         >>> games = effects.betting_sequence([0, 1, 0, 1, 1, 0, 1, 1] * 10, sought=0.05)
         >>> low, high = games.interval(0.05, looks=[10, 40, 80])
         >>> low.round(2).tolist(), high.round(2).tolist()
-        ([0.14, 0.48, 0.53], [1.0, 1.0, 0.95])
+        ([-1.0, 0.07, 0.36], [1.0, 1.0, 0.89])
     """
     values = np.asarray(differences, float)
     if not values.size:

@@ -125,7 +125,7 @@ def test_all_looks_hold_at_once() -> None:
     values = draw(5, faces=300, audits=400)
     games = betting_sequence(values, sought=0.05)
     p = 2 * np.minimum(games.p_of_at_most(truth), games.p_of_at_least(truth))
-    assert (p < 0.05).sum() <= 31  # 95 % of draws of 400 at 5 % are below it
+    assert (p < 0.05).sum() <= 31  # no more in 99 of 100 draws of 400 at 5 %
 
 
 def test_releases_share_the_level() -> None:
