@@ -408,10 +408,10 @@ def main() -> None:
         "runs": f"{REPETITIONS:,} a line, {PRICED} a price",
         "looks": f"{LOOKS[-1]}, each after a fiftieth of the faces",
         "releases": f"{RELEASES} whose effects are as large as the tolerance of {TOLERANCE:g}",
-        "price": f"faces by which {POWER:.0%} of the gates have their verdict, over those that a gate "
-        "of one look needs",
-        "called right": f"no line's 95 % Monte Carlo interval lies wholly below {MARK:.0%}, nor one of "
-        f"wrong verdicts wholly above {LEVEL:.0%}",
+        "price": f"faces by which {POWER:.0%} of the gates have their verdict, over those that a "
+        "gate of one look needs",
+        "called right": f"no line's 95 % Monte Carlo interval lies wholly below {MARK:.0%}; of "
+        f"wrong verdicts, none lies wholly above {LEVEL:.0%}",
     }
     write_rows("confidence_sequences", facts, shown, ["numpy", "scipy", "pandas"])
     sequences = tables["looks"]["interval"].str.startswith("sequence")

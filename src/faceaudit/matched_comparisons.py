@@ -51,16 +51,17 @@ def with_numbered_units(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         looks = np.ones(len(names), int)
         if LOOK in frame:
             looks[units] = frame[LOOK]
-        draws = [_draw_of_face(str(name), plan["seed"]) for name in names]
+        draws = np.array([_draw_of_face(str(name), plan["seed"]) for name in names], np.uint64)
         place = np.empty(len(names), int)
-        place[np.lexsort([draws, looks])] = np.arange(len(names))
+        place[np.lexsort((draws, looks))] = np.arange(len(names))
         units = place[units]
     return without_equal_weights(frame.assign(unit=units))
 
 
-def _draw_of_face(name: str, seed: int) -> bytes:
-    """Bytes by which the faces of one look are brought into an order."""
-    return blake2b(f"{seed}/faces of a look/{name}".encode(), digest_size=16).digest()
+def _draw_of_face(name: str, seed: int) -> int:
+    """A number of 64 bits by which the faces of one look are brought into an order."""
+    digest = blake2b(f"{seed}/faces of a look/{name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 def judged_families(
