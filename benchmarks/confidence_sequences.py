@@ -358,36 +358,73 @@ def cost() -> dict[str, float]:
     }
 
 
-def shown_rows(tables: dict[str, pd.DataFrame]) -> Iterator[dict[str, str | float]]:
-    """The rows of the record: looks by faces, releases, and prices by release."""
-    for (interval, faces), part in tables["looks"].groupby(["interval", "faces"], sort=False):
+def shown_looks(table: pd.DataFrame) -> Iterator[dict[str, str | float]]:
+    """A row for each kind of interval and number of faces."""
+    for (interval, faces), part in table.groupby(["interval", "faces"], sort=False):
         row: dict[str, str | float] = {"what": f"{interval}: {faces:,} faces", "lines": len(part)}
         for looks in LOOKS:
-            row[f"coverage, {looks} looks, least (%)"] = (
-                100 * part[f"coverage, {looks} looks"].min()
-            )
+            least = 100 * float(part[f"coverage, {looks} looks"].min())
+            row[f"{looks} look{'s' * (looks > 1)}, least (%)"] = least
         yield row
-    keys = ["gate", "looks at each"]
-    for (gate, looks), part in tables["releases"].groupby(keys, sort=False):
+
+
+def shown_releases(table: pd.DataFrame) -> Iterator[dict[str, str | float]]:
+    """A row for each kind of gate and number of looks at a release."""
+    for (gate, looks), part in table.groupby(["gate", "looks at each"], sort=False):
         yield {
             "what": f"gate {gate}: {RELEASES} releases, {looks} looks at each",
             "any passes wrongly, most (%)": 100 * part["any passes wrongly"].max(),
             "any is stopped wrongly, most (%)": 100 * part["any is stopped wrongly"].max(),
         }
-    keys = ["bets", "release"]
-    for (bets, release), part in tables["price"].groupby(keys, sort=False):
+
+
+def shown_prices(table: pd.DataFrame) -> Iterator[dict[str, str | float]]:
+    """A row for each release and kind of bets."""
+    for (bets, release), part in table.groupby(["bets", "release"], sort=False):
         yield {
-            "what": f"price at release {release}, bets {bets}",
-            "least": part["price"].min(),
+            "what": f"release {release}, bets {bets}",
+            "times the faces, least": part["price"].min(),
             "most": part["price"].max(),
             "mean number, least": part["mean price"].min(),
             "mean number, most": part["mean price"].max(),
         }
-    times = cost()
-    yield {
-        "what": "cost of an audit of 2,000 faces, monitored",
-        "times one that is not": times["monitored"] / times["not monitored"],
+
+
+def conclude(tables: dict[str, pd.DataFrame]) -> None:
+    """Leave `results/confidence_sequences_*.json`, and hold them against the mark and the level."""
+    packages = ["numpy", "scipy", "pandas"]
+    facts = {
+        "comparisons": f"{REPETITIONS:,} a line, looked at up to {LOOKS[-1]} times",
+        "coverage": "share of them whose intervals hold the truth at every look",
+        "called right": f"no line's 95 % Monte Carlo interval lies wholly below {100 * MARK:g} %",
     }
+    rows = list(shown_looks(tables["looks"]))
+    write_rows("confidence_sequences_looks", facts, rows, packages)
+    facts = {
+        "gates": f"{REPETITIONS:,} a line, of {RELEASES} releases whose effects are all as large "
+        f"as the tolerance of {100 * TOLERANCE:g} points",
+        "wrong": "any of the releases is called within the tolerance, or beyond it",
+        "called right": f"no line's 95 % Monte Carlo interval lies wholly above {100 * LEVEL:g} %",
+    }
+    rows = list(shown_releases(tables["releases"]))
+    write_rows("confidence_sequences_releases", facts, rows, packages)
+    times = cost()
+    facts = {
+        "gates": f"{PRICED} a line",
+        "base error rates": ", ".join(f"{100 * base:g} %" for base in BASES),
+        "price": f"faces by which {100 * POWER:g} % of them have their verdict, over those that a "
+        "gate of one look needs",
+        "cost": "an audit of 2,000 faces takes "
+        f"{times['monitored'] / times['not monitored']:.2f} times the CPU seconds if monitored",
+    }
+    rows = list(shown_prices(tables["price"]))
+    write_rows("confidence_sequences_price", facts, rows, packages)
+    is_sequence = tables["looks"]["interval"].str.startswith("sequence")
+    below = tables["looks"][is_sequence & (tables["looks"]["coverage, high"] < MARK)]
+    assert below.empty, below
+    monitored = tables["releases"].query("gate == 'monitored'")
+    lower = monitored[["any passes wrongly, low", "any is stopped wrongly, low"]]
+    assert (lower <= LEVEL).all(axis=None), monitored
 
 
 def main() -> None:
@@ -403,24 +440,7 @@ def main() -> None:
             print(tables[name].to_string(), flush=True)
             path = RESULTS / f"confidence_sequences_{name}.csv"
             tables[name].to_csv(path, index=False, lineterminator="\n")
-        shown = list(shown_rows(tables))
-    facts = {
-        "runs": f"{REPETITIONS:,} a line, {PRICED} a price",
-        "looks": f"{LOOKS[-1]}, each after a fiftieth of the faces",
-        "releases": f"{RELEASES} whose effects are as large as the tolerance of {TOLERANCE:g}",
-        "price": f"faces by which {POWER:.0%} of the gates have their verdict, over those that a "
-        "gate of one look needs",
-        "called right": f"no line's 95 % Monte Carlo interval lies wholly below {MARK:.0%}; of "
-        f"wrong verdicts, none lies wholly above {LEVEL:.0%}",
-    }
-    write_rows("confidence_sequences", facts, shown, ["numpy", "scipy", "pandas"])
-    sequences = tables["looks"]["interval"].str.startswith("sequence")
-    below = tables["looks"][sequences & (tables["looks"]["coverage, high"] < MARK)]
-    assert below.empty, below
-    monitored = tables["releases"]["gate"] == "monitored"
-    often = tables["releases"][monitored]
-    lower = often[["any passes wrongly, low", "any is stopped wrongly, low"]]
-    assert (lower <= LEVEL).all(axis=None), often
+        conclude(tables)
 
 
 if __name__ == "__main__":

@@ -239,7 +239,7 @@ Markdown(
 #
 # A model is gated with every release, and the chances of error of all gates add up. A
 # {term}`confidence sequence` holds at every {term}`look`, and each release has its own share of the level
-# ([](18_audit_your_model)). What does that cost? We draw gates of one cell that stop as soon as they know. We count the faces after which
+# ([](a-gate-asked-again)). What does that cost? We draw gates of one cell that stop as soon as they know. We count the faces after which
 # the planned share of them has its verdict: *within* for no effect, *beyond* for twice the tolerance.
 
 # %%
