@@ -184,6 +184,41 @@ def test_faces_of_two_populations_have_no_interval():
     assert late.gate() == 2
 
 
+def asked(faces, model, **settings):
+    """A classifier's audit about pictures of the first faces, of which some are darker."""
+    rows, pictures = [], {}
+    for face in range(faces):
+        for skin, loss in (("light", 0), ("dark", 60)):
+            name = f"{face}-{skin}"
+            rows.append((name, face, skin, int(face % 2)))
+            grey = 100 + 60 * (face % 2) - loss * (face % 3 == 0)
+            pictures[name] = np.full((8, 8, 3), grey, np.uint8)
+    table = pd.DataFrame(rows, columns=["file", "face", "skin", "smiling"])
+    return faceaudit.classifier(
+        model,
+        pictures,
+        table,
+        unit="face",
+        axes={"skin": ["light", "dark"]},
+        label="smiling",
+        tolerance=0.05,
+        input={"size": 8, "range": [0, 255]},
+        policy={"monitor": True},
+        say=list,
+        **settings,
+    )
+
+
+def test_a_classifier_that_is_asked_counts_its_looks():
+    early = asked(40, lambda batch: batch.mean((1, 2, 3)) / 255)
+    plan = faceaudit.AuditPlan(early.report.plan.content)
+    more = asked(60, lambda batch: batch.mean((1, 2, 3)) / 255, previous=early, plan=plan)
+    assert (looks(early), looks(more)) == ((1, 1, 0), (2, 1, 40))
+    assert more.report.plan.departures == []
+    release = asked(60, lambda batch: 1 - batch.mean((1, 2, 3)) / 255, previous=more, plan=plan)
+    assert looks(release) == (3, 2, 60)
+
+
 # --- two models
 
 
