@@ -265,7 +265,26 @@ def test_several_models_in_one_report_are_refused(second):
         faceaudit.side_by_side({"a": second, "b": second})
 
 
+def test_a_plan_says_that_its_chances_are_of_one_look():
+    without_answers = {name: value for name, value in MONITORED.items() if name != "name"}
+    assert "the gate is monitored: these chances" in repr(faceaudit.plan(400, **without_answers))
+
+
 # --- bad input
+
+
+def test_a_cell_without_answers_is_not_estimable():
+    in_cell = (TABLE["skin"] == "dark") & (TABLE["gender"] == "male")
+    audit = faceaudit.table(TABLE.assign(score=TABLE["score"].mask(in_cell)), **MONITORED)
+    cells = audit.effects.set_index(["axis", "cell"])
+    for place in (("skin", "male"), ("gender", "dark")):
+        assert cells.loc[place, ["verdict", "reason"]].tolist() == ["not estimable", "no pair"]
+        assert cells.loc[place, ["estimate", "low", "high", "low_family", "p_holm"]].isna().all()
+
+
+def test_an_empty_level_is_refused():
+    with pytest.raises(InputError, match="there is no image at skin 'dark', gender 'female'"):
+        faceaudit.table(TABLE[TABLE["skin"] == "light"], **MONITORED)
 
 
 def test_fewer_faces_than_before_are_refused(second):
