@@ -423,7 +423,8 @@ def _effect_at_every_look(
     games = Games.of(differences, plan["level"], look["release"], tolerance)
     low, high = games.interval(plan["level"])
     low90, high90 = games.interval(2 * plan["level"])
-    if low > high:
+    # The 90 % interval is the narrower one, and the first that is empty.
+    if low90 > high90:
         return effect | {**unknown, "verdict": NOT_ESTIMABLE, "reason": NO_MEAN, GAMES: None}
     z = float(-ndtri(plan["level"] / 2))
     return effect | {

@@ -439,7 +439,8 @@ def _refuse_to_overwrite(specification: Specification, folder: Path) -> None:
     if specification.previous is None:
         return
     previous = specification.beside(specification.previous)
-    if folder in (previous, previous.parent) or folder.resolve() == previous.resolve():
+    place = previous if previous.is_dir() else previous.parent
+    if place.resolve() == folder.resolve():
         raise InputError(
             f"{previous}: the look before lies in the folder of the report, which this run "
             "replaces; give another folder to --out, or keep the look before in another one",

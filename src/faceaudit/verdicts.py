@@ -58,8 +58,7 @@ class Games:
             tolerance: what the gamblers seek.
         """
         share = effects.share_of_release(release)
-        sought = min(tolerance, 1.0)
-        return cls(effects.betting_sequence(differences, level * share, sought), share)
+        return cls(effects.betting_sequence(differences, level * share, tolerance), share)
 
     @property
     def estimate(self) -> float:

@@ -184,6 +184,41 @@ def test_faces_of_two_populations_have_no_interval():
     assert late.gate() == 2
 
 
+def asked(faces, model, **settings):
+    """A classifier's audit about pictures of the first faces, of which some are darker."""
+    rows, pictures = [], {}
+    for face in range(faces):
+        for skin, loss in (("light", 0), ("dark", 60)):
+            name = f"{face}-{skin}"
+            rows.append((name, face, skin, int(face % 2)))
+            grey = 100 + 60 * (face % 2) - loss * (face % 3 == 0)
+            pictures[name] = np.full((8, 8, 3), grey, np.uint8)
+    table = pd.DataFrame(rows, columns=["file", "face", "skin", "smiling"])
+    return faceaudit.classifier(
+        model,
+        pictures,
+        table,
+        unit="face",
+        axes={"skin": ["light", "dark"]},
+        label="smiling",
+        tolerance=0.05,
+        input={"size": 8, "range": [0, 255]},
+        policy={"monitor": True},
+        say=list,
+        **settings,
+    )
+
+
+def test_a_classifier_that_is_asked_counts_its_looks():
+    early = asked(40, lambda batch: batch.mean((1, 2, 3)) / 255)
+    plan = faceaudit.AuditPlan(early.report.plan.content)
+    more = asked(60, lambda batch: batch.mean((1, 2, 3)) / 255, previous=early, plan=plan)
+    assert (looks(early), looks(more)) == ((1, 1, 0), (2, 1, 40))
+    assert more.report.plan.departures == []
+    release = asked(60, lambda batch: 1 - batch.mean((1, 2, 3)) / 255, previous=more, plan=plan)
+    assert looks(release) == (3, 2, 60)
+
+
 # --- two models
 
 
@@ -230,7 +265,26 @@ def test_several_models_in_one_report_are_refused(second):
         faceaudit.side_by_side({"a": second, "b": second})
 
 
+def test_a_plan_says_that_its_chances_are_of_one_look():
+    without_answers = {name: value for name, value in MONITORED.items() if name != "name"}
+    assert "the gate is monitored: these chances" in repr(faceaudit.plan(400, **without_answers))
+
+
 # --- bad input
+
+
+def test_a_cell_without_answers_is_not_estimable():
+    in_cell = (TABLE["skin"] == "dark") & (TABLE["gender"] == "male")
+    audit = faceaudit.table(TABLE.assign(score=TABLE["score"].mask(in_cell)), **MONITORED)
+    cells = audit.effects.set_index(["axis", "cell"])
+    for place in (("skin", "male"), ("gender", "dark")):
+        assert cells.loc[place, ["verdict", "reason"]].tolist() == ["not estimable", "no pair"]
+        assert cells.loc[place, ["estimate", "low", "high", "low_family", "p_holm"]].isna().all()
+
+
+def test_an_empty_level_is_refused():
+    with pytest.raises(InputError, match="there is no image at skin 'dark', gender 'female'"):
+        faceaudit.table(TABLE[TABLE["skin"] == "light"], **MONITORED)
 
 
 def test_fewer_faces_than_before_are_refused(second):

@@ -192,6 +192,9 @@ def share_of_release(release: int) -> float:
     Args:
         release: number of the release, from 1 on.
 
+    Returns:
+        The share.
+
     Example:
         >>> [round(share_of_release(release), 4) for release in (1, 2, 10)]
         [0.6079, 0.152, 0.0061]
