@@ -235,6 +235,58 @@ Markdown(
 # *beyond the tolerance* takes a larger effect or more transects, and the plan of an audit counts these ([](18_audit_your_model)).
 
 # %% [markdown]
+# ### A gate that is asked again
+#
+# A model is gated with every release, and the chances of error of all gates add up. A
+# {term}`confidence sequence` holds at every {term}`look`, and each release has its own share of the level
+# ([](a-gate-asked-again)). What does that cost? We draw gates of one cell that stop as soon as they know. We count the faces after which
+# the planned share of them has its verdict: *within* for no effect, *beyond* for twice the tolerance.
+
+# %%
+GATE = replace(PLANNED, difference=2 * plan.tolerance, pairs=1)
+RELEASES = (1, 2, 10)
+once = effects.transects_to_decide(GATE, plan.tolerance, (plan.level,), plan.power)
+
+
+# %% tags=["hide-cell"]
+def faces_until(verdict: str, release: int, gates: int = 400) -> np.ndarray:
+    """Faces at which gates say a verdict on its effect; one more than all if they never do."""
+    effect = {"within": 0.0, "beyond": GATE.difference}[verdict]
+    types, chance = planning.transect_types(replace(GATE, difference=effect))
+    random = seeding.rng(seed, f"16_planning/gates {verdict}")
+    drawn = random.choice(types[:, 1] - types[:, 2], (gates, 8 * once), p=chance)
+    level = plan.level * effects.share_of_release(release)
+    games = effects.betting_sequence(drawn, level, plan.tolerance)
+    # Who bets on differences above the one end, and who bets on differences below the other.
+    end = plan.tolerance if verdict == "beyond" else -plan.tolerance
+    up, down = games.coins(end, 1), games.coins(-end, -1)
+    said = np.maximum(up, down) >= 2 / level
+    if verdict == "within":
+        said = np.minimum(up, down) >= 1 / level
+    return np.where(said.any(axis=1), said.argmax(axis=1) + 1, drawn.shape[1] + 1)
+
+
+# %% tags=["remove-cell"]
+until = {
+    release: [faces_until(verdict, release) for verdict in ("within", "beyond")]
+    for release in RELEASES
+}
+price = {
+    release: max(np.quantile(faces, plan.power, method="higher") for faces in both) / once
+    for release, both in until.items()
+}
+mean_price = {release: np.mean(both, axis=1).max() / once for release, both in until.items()}
+
+# %% tags=["remove-input"]
+Markdown(
+    f"Ten gates that each err in {plan.level:.0%} of cases let a bad model pass in {1 - (1 - plan.level) ** 10:.0%} of them. "
+    f"Asked once, such a gate needs {once:,} faces for both verdicts. If it may be asked again, it needs {price[1]:.1f} times as many at the "
+    f"first release, {price[2]:.1f} times at the second, and {price[10]:.1f} times at the tenth. Since it stops when it knows, the mean "
+    f"number is {mean_price[1]:.1f}, {mean_price[2]:.1f} and {mean_price[10]:.1f} times those of one look. Further looks at the same release "
+    f"cost nothing."
+)
+
+# %% [markdown]
 # ### Does the formula keep its promise?
 #
 # A formula promises something about a test. We run the test to check. We draw transects with the stated error rates and
@@ -835,6 +887,10 @@ _ = stage.finish(
         "difference": PLANNED.difference,
         "transects_needed": needed,
         "transects_needed_in_family": for_family,
+        "price_of_asking_again": {
+            str(release): {"faces": price[release], "mean": mean_price[release]}
+            for release in RELEASES
+        },
         "plan": plan.sha256,
         "power_gap_points": gap.max().to_dict(),
         "detectable_points": {

@@ -22,6 +22,7 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.families import REGRESSION, Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
+from faceaudit.looks import read_look, with_looks
 from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import ERROR, FLIP, NUMBER, TITLES
 from faceaudit.report.build import build_report
@@ -231,6 +232,7 @@ def table(
     contrasts: str = "reference",
     adjustment: str = REGRESSION,
     policy: Mapping[str, Any] | None = None,
+    previous: AuditResult | str | Path | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
     plan: AuditPlan | str | Path | None = None,
@@ -290,7 +292,10 @@ def table(
         policy: what must be there before the model may pass: "faces" or people of every cell
             that count, by default 30 or more; "unanswered", the share of them without an answer or
             a label, at most 0.2; "left_out", the share of rows left out for a value that was not
-            expected, at most 0.05.
+            expected, at most 0.05; "monitor", whether intervals and verdicts of matched images hold
+            at every look, however often the gate is asked (`faceaudit.looks`).
+        previous: of a monitored audit, the look before: what that audit gave, its `report.json`, or
+            the folder of it; None: this is the first look.
         ignore: of portraits, column → values whose rows are left out on purpose.
         accept: names of doubts that do not close the gate, as "errors": the report and the gate
             name each doubt that they raise.
@@ -356,6 +361,7 @@ def table(
     with names_of_arguments():
         rows = _with_names(Rows.read(frame, first_row=0), image)
         say(f"table: {len(rows.frame):,} rows")
+        before = read_look(previous, specification)
         if specification.kind == "portraits":
             from faceaudit.designs.portraits import Portraits
 
@@ -363,7 +369,7 @@ def table(
             return _concluded(portraits, specification, planned, say)
         images = MatchedImages.from_table(rows, specification)
         units = images.frame["unit"].nunique()
-        return _concluded(images, specification, planned, say, units)
+        return _concluded(images, specification, planned, say, units, before)
 
 
 def pairs(
@@ -490,11 +496,16 @@ def _concluded(
     planned: Plan | None,
     say: Notify,
     units: int | None = None,
+    previous: AuditResult | None = None,
 ) -> AuditResult:
     """Analyse the rows of a table by the settings, and hold the analysis against the plan."""
+    monitored: Plan = {}
+    if isinstance(data, MatchedImages):
+        data, monitored = with_looks(data, specification, previous)
     rows = plans.bound_rows(data.frame, specification, Path("the table"))
     now = plans.make_plan(specification, units, rows=rows)
-    report = build_report(data, data.analyse(now, say), planned or now, now)
+    analysed_by = {**now, **monitored}
+    report = build_report(data, data.analyse(analysed_by, say), planned or now, analysed_by)
     images = None
     if isinstance(data, MatchedImages):
         images = table_of_images(data.frame, specification)

@@ -61,6 +61,24 @@ def learner_of_adjustment(plan: Plan) -> Literal["logistic", "boosted"] | None:
     return "boosted" if adjustment == BOOSTED_AIPW else "logistic"
 
 
+LOOK = "look"
+"""Column of a frame with the look at which a face came first, from 1 on."""
+FIRST_LOOK: dict[str, Any] = {"look": 1, "release": 1, "previous": None}
+"""What the plan of a monitored audit says of its look, where it counts no earlier one."""
+
+
+def look_of(plan: Plan) -> Mapping[str, Any] | None:
+    """Which look at which release an analysis is; None of an audit that is not monitored.
+
+    Args:
+        plan: its policy says whether the gate is monitored, and its entry `monitored`, of
+            `faceaudit.looks.counted`, which look it is.
+    """
+    if not plan.get("policy", {}).get("monitor", False):
+        return None
+    return plan.get("monitored", FIRST_LOOK)
+
+
 def kind_of_contrasts(plan: Plan) -> str:
     """Which levels a plan compares; plans of two levels an axis need not say so."""
     return plan.get("contrasts", REFERENCE)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.effects.survey_weights import WEIGHT
-from faceaudit.families import Plan
+from faceaudit.families import FIRST_LOOK, LOOK, Plan
 from faceaudit.outcomes import ERROR, NUMBER, REASONS, outcomes_of, with_outcomes
 from faceaudit.report.schema import Report, read_report
 from faceaudit.results import IMAGES_FILE, AuditResult
@@ -81,7 +81,7 @@ def read_images(table: Path, report: Report) -> MatchedImages:
     numbers = [*answered, WEIGHT] if WEIGHT in rows else answered
     for name in numbers:
         frame[name] = rows[name].replace("", "nan").astype(float)
-    for name in placebos:
+    for name in [*placebos, LOOK] if LOOK in rows else placebos:
         frame[name] = rows[name].astype(int)
     for axis, names in axes.items():
         levels = rows[axis].map({name: level for level, name in enumerate(names)})
@@ -137,6 +137,9 @@ def plan_of_analysis(report: Report) -> Plan:
     plan["tolerance"] = report.tolerance
     plan["level"] = report.level
     plan["policy"] = {row.demand: row.limit for row in report.coverage}
+    if report.monitored is not None:
+        plan["policy"]["monitor"] = True
+        plan["monitored"] = report.monitored.model_dump(include=set(FIRST_LOOK))
     if not plan.get("fmr"):
         plan["threshold"] = report.threshold
     if report.kind == "classification":

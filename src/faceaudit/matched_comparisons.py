@@ -7,10 +7,12 @@ in place of contrasts, the trend of an axis can be. Its pairs are the two halves
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from faceaudit import effects, families
 from faceaudit.comparisons import Axes, Contrast, all_contrasts, cell_name, held_levels
@@ -19,7 +21,15 @@ from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.survey_weights import WEIGHT, effective_number, without_equal_weights
 from faceaudit.effects.trend import largest_trend, level_halves, trends_of_halves
-from faceaudit.families import Plan, kind_of_contrasts, kind_of_pairs, pairs_of_contrasts
+from faceaudit.effects.verdicts import NOT_ESTIMABLE
+from faceaudit.families import (
+    LOOK,
+    Plan,
+    kind_of_contrasts,
+    kind_of_pairs,
+    look_of,
+    pairs_of_contrasts,
+)
 from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import (
     FLIP,
@@ -30,16 +40,37 @@ from faceaudit.outcomes import (
     further_outcomes,
     tolerance_of,
 )
-from faceaudit.verdicts import judge
+from faceaudit.verdicts import GAMES, Games, judge
+
+NO_MEAN = "no mean fits all looks"
+"""Why there is no interval where a sequence has none left: its faces are of several populations."""
 
 
-def with_numbered_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """Images whose units are numbers, in the order of the names; comparisons group by the unit.
+def with_numbered_units(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Images whose units are numbers; comparisons group by the unit.
+
+    The order is that of the names. Of a monitored audit it is that of arrival: faces of an earlier
+    look come first, and those of one look in an order that is drawn by their names alone, so that
+    who makes the table cannot choose it.
 
     Weights stay only where they differ.
     """
-    units, _ = pd.factorize(frame["unit"], sort=True)
+    units, names = pd.factorize(frame["unit"], sort=True)
+    if look_of(plan) is not None:
+        looks = np.ones(len(names), int)
+        if LOOK in frame:
+            looks[units] = frame[LOOK]
+        draws = np.array([_draw_of_face(str(name), plan["seed"]) for name in names], np.uint64)
+        place = np.empty(len(names), int)
+        place[np.lexsort((draws, looks))] = np.arange(len(names))
+        units = place[units]
     return without_equal_weights(frame.assign(unit=units))
+
+
+def _draw_of_face(name: str, seed: int) -> int:
+    """A number of 64 bits by which the faces of one look are brought into an order."""
+    digest = blake2b(f"{seed}/faces of a look/{name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 def judged_families(
@@ -331,6 +362,7 @@ def matched_row(
         (at the low level, in complete pairs; a trend has none), faces_worse and faces_better (those
         with more at the high or at the low level), largest (that rates can differ by); where faces
         have weights, effective_units, and no test is exact.
+        Of a monitored audit, those of `_effect_at_every_look` in their place, and the games.
     """
     level_columns = [column for column in frame if column.endswith("_level")]
     compared = f"{contrast.axis}_level"
@@ -372,6 +404,9 @@ def matched_row(
     if pairs.weight is not None:
         first_of_face = np.unique(pairs.face, return_index=True)[1]
         effect["effective_units"] = effective_number(pairs.weight[first_of_face])
+    if look_of(plan) is not None:
+        effect |= _effect_at_every_look(pairs, effect["reason"], tolerance, plan)
+        exact = False
     change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
     cell = cell_name(plan["axes"], held)
     return {
@@ -381,9 +416,9 @@ def matched_row(
         "held": dict(held),
         "cell": cell,
         "names": [*contrast.key, cell],
+        "base_rate": np.nan if contrast.is_trend else pairs.rate_at_low,
         **effect,
         "exact": bool(exact),
-        "base_rate": np.nan if contrast.is_trend else pairs.rate_at_low,
         "largest": largest_trend(levels) if contrast.is_trend else 1.0,
         **(_ratio_of_rates(pairs) if outcome == SELECTION and not contrast.is_trend else {}),
         "faces_worse": (change > 0).sum(),
@@ -403,6 +438,52 @@ def _reason_without_trend(
             return f"no outcome at the level {name}"
     complete = of_cell[outcome].notna().groupby(of_cell["unit"]).sum() >= len(names)
     return "one face at every level" if complete.any() else "no face at every level"
+
+
+def _effect_at_every_look(
+    pairs: CompletePairs, reason: str, tolerance: float, plan: Plan
+) -> dict[str, Any]:
+    """A comparison whose interval and tests hold at every look of a monitored audit.
+
+    Units are faces: each has the mean of its pairs, and all count alike.
+
+    Args:
+        pairs: whose faces are numbered in the order of arrival.
+        reason: why there is no interval, else empty.
+        tolerance: for the verdict, and what the gamblers seek.
+        plan: of the audit, with its level.
+
+    Returns:
+        estimate, base_rate, low, high, low90, high90, p, mde, verdict, reason, and the games.
+    """
+    unknown = dict.fromkeys(["low", "high", "low90", "high90", "p", "mde"], np.nan)
+    if reason:
+        return {**unknown, "verdict": NOT_ESTIMABLE, "reason": reason, GAMES: None}
+    each = np.bincount(pairs.face).clip(min=1)
+    faces = np.unique(pairs.face)
+    differences = (np.bincount(pairs.face, pairs.at_high - pairs.at_low) / each)[faces]
+    at_low = (np.bincount(pairs.face, pairs.at_low) / each)[faces]
+    effect = {"estimate": differences.mean(), "base_rate": at_low.mean()}
+    look = look_of(plan)
+    assert look is not None
+    games = Games.of(differences, plan["level"], look["release"], tolerance)
+    low, high = games.interval(plan["level"])
+    low90, high90 = games.interval(2 * plan["level"])
+    # The 90 % interval is the narrower one, and the first that is empty.
+    if low90 > high90:
+        return effect | {**unknown, "verdict": NOT_ESTIMABLE, "reason": NO_MEAN, GAMES: None}
+    z = float(-ndtri(plan["level"] / 2))
+    return effect | {
+        "low": low,
+        "high": high,
+        "low90": low90,
+        "high90": high90,
+        "p": games.p_of_none(),
+        "mde": effects.mde((high - low) / (2 * z)),
+        "verdict": str(effects.verdict(low, high, low90, high90, tolerance)),
+        "reason": "",
+        GAMES: games,
+    }
 
 
 def _with_flips(images: pd.DataFrame, compared: str, others: Sequence[str]) -> pd.DataFrame:

@@ -24,9 +24,10 @@ from faceaudit.api import (
     power_of,
 )
 from faceaudit.designs.portraits import Portraits
-from faceaudit.families import REGRESSION
+from faceaudit.families import LOOK, REGRESSION
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, read_matched_images
+from faceaudit.looks import looks_of_faces, read_look
 from faceaudit.models.answers import Notify
 from faceaudit.outcomes import ERROR
 from faceaudit.planned_audits import (
@@ -84,6 +85,7 @@ def classifier(
     contrasts: str = "reference",
     adjustment: str = REGRESSION,
     policy: Mapping[str, Any] | None = None,
+    previous: AuditResult | str | Path | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
     plan: AuditPlan | str | Path | None = None,
@@ -134,6 +136,7 @@ def classifier(
         adjustment: of portraits, as of `table`.
         policy: what must be there before the model may pass; see `CoveragePolicy` of
             `faceaudit.file.parts`.
+        previous: of a monitored audit, the look before, as of `table`.
         ignore: of portraits, column → values whose rows are left out on purpose.
         accept: names of doubts that do not close the gate.
         plan: that counts, or the path that it was saved to; departures from it are reported. None:
@@ -215,7 +218,9 @@ def classifier(
         specification = specification.in_folder(Path(images))
     tables = InputTables(specification, {Path(rows.source): rows}, pictures)
     with names_of_arguments(ARGUMENTS_OF_CLASSIFIER):
-        opened = open_audit(specification, tables, _bound_by_plan(rows, specification))
+        before = read_look(previous, specification)
+        bound = _bound_by_plan(rows, specification, before)
+        opened = open_audit(specification, tables, bound, before)
         return _audited(opened, folder, plan, say, device)
 
 
@@ -318,7 +323,9 @@ def _plan_in(folder: str | Path | None) -> Path | None:
     return path if path is not None and path.exists() else None
 
 
-def _bound_by_plan(rows: Rows, specification: Specification) -> dict[str, Any]:
+def _bound_by_plan(
+    rows: Rows, specification: Specification, previous: AuditResult | None
+) -> dict[str, Any]:
     """What the plan binds of the table of pictures, of `bound_rows`."""
     if specification.kind == "portraits":
         frame = Portraits.from_table(rows, specification).frame
@@ -332,6 +339,8 @@ def _bound_by_plan(rows: Rows, specification: Specification) -> dict[str, Any]:
         if labels:
             frame["label"] = rows.labels(labels, specification.classes)
         frame = frame.assign(**rows.shares(specification.annotated))
+        if previous is not None:
+            frame[LOOK] = looks_of_faces(frame, previous)
     return bound_rows(frame, specification, Path(rows.source))
 
 

@@ -237,6 +237,7 @@ def side_by_side(
         )
     audits = dict(audits)
     require_same_design(audits, SAME_DESIGN)
+    _refuse_monitored(audits)
     require_same_images(audits)
     plans = {model: plan_of_analysis(audit.report) for model, audit in audits.items()}
     parts = _judged_together(audits, plans)
@@ -263,6 +264,19 @@ def side_by_side(
         versions=package_versions(),
     )
     return ModelsSideBySide(report, audits)
+
+
+def _refuse_monitored(audits: Mapping[str, AuditResult]) -> None:
+    """Raise InputError where an audit is monitored: its share of the level is that of one model."""
+    for model, audit in audits.items():
+        if audit.report.monitored is not None:
+            raise InputError(
+                f"{model} is monitored, and looks at one model after the other; an audit without "
+                "policy.monitor was expected",
+                field=model,
+                found="a monitored audit",
+                expected="an audit without policy.monitor",
+            )
 
 
 def side_by_side_from_files(
@@ -357,7 +371,7 @@ def _judged_together(
 
 def _families_of(audit: AuditResult, plan: Plan) -> dict[str, pd.DataFrame]:
     """The families of one audit that are judged; that of missing ones where any is missing."""
-    frame = with_numbered_units(audit.frame)
+    frame = with_numbered_units(audit.frame, plan)
     tables = judged_families(frame, with_missing_images(frame, plan), plan)
     if not audit.report.missing:
         del tables[families.MISSING]

@@ -127,7 +127,7 @@ def plan(
         power: the chance that such an effect is called beyond the tolerance, by default .8.
         settings: keywords of the audit: those of `faceaudit.table`; with `model` and `input` those
             of `faceaudit.classifier`; with `generator` those of `faceaudit.generator`. Data,
-            pictures, `plan`, `folder`, `device` and `say` are no part of a plan.
+            pictures, `plan`, `previous`, `folder`, `device` and `say` are no part of a plan.
 
     Returns:
         The plan, with the chances of each verdict. The call of the audit takes it as `plan`.

@@ -7,7 +7,7 @@ departs from the plan.
 
 A plan binds decisions, and not the model: the next version of a model is audited by the same plan.
 Where answers are in a table, the plan binds its images, units, levels and labels, and not its
-answers.
+answers. Of a monitored audit it binds those of the first look, and not the number of faces.
 """
 
 import hashlib
@@ -43,6 +43,7 @@ from faceaudit.families import (
     GROUPS,
     INTERACTIONS,
     JUDGED_FAMILIES,
+    LOOK,
     MEASURES,
     MISSING,
     MISSING_GAPS,
@@ -51,6 +52,7 @@ from faceaudit.families import (
     PLACEBOS,
     REGRESSION,
     Plan,
+    look_of,
     pairs_of_contrasts,
 )
 from faceaudit.file.parts import AnnotationTool, DirectionSettings
@@ -146,6 +148,7 @@ NOT_COMPARED = {
     "accept",
     "said",
     "replaces",
+    "monitored",
 }
 """Parts of a plan that are no decisions, or are compared in their own way."""
 
@@ -296,7 +299,8 @@ def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -
     """What a plan binds of a table with answers: hashes of all but the answers.
 
     Args:
-        frame: of `MatchedImages`, `Portraits` or `Pairs`, as they are read from the table.
+        frame: of `MatchedImages`, `Portraits` or `Pairs`, as they are read from the table; of
+            images with looks, those of the first one count.
         specification: of the audit.
         table: where the rows are from.
 
@@ -321,6 +325,8 @@ def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -
         return {"table": table.name, "columns": {"pairs": _hash_of_texts(sorted(lines.tolist()))}}
     names = {"image": "image_id", "unit": "unit", "identity": "identity", "label": "label"}
     names["weight"] = WEIGHT
+    if LOOK in frame:
+        frame = frame[frame[LOOK] == 1]
     for axis in [*specification.axes, *specification.placebos]:
         names[axis] = axis if specification.kind == "portraits" else f"{axis}_level"
     for column in [*specification.covariates, *specification.annotated]:
@@ -456,7 +462,10 @@ def departures(
         f"{place}: {before} was planned, {after} was used" for place, before, after in differences
     ]
     sentences.extend(_accepted_afterwards(plan, now))
-    sentences.extend(_changed_inputs(plan, now))
+    look = look_of(now)
+    # At a further look the tables have further faces, and `faceaudit.looks` compared the others.
+    if look is None or look["look"] == 1:
+        sentences.extend(_changed_inputs(plan, now))
     sentences.extend(_changed_rows(plan.get("rows"), now.get("rows")))
     for family, names_of_comparisons in comparisons.items():
         planned = plan["families"].get(family, [])
@@ -471,9 +480,13 @@ def departures(
 
 
 def _decisions(plan: Plan) -> dict[str, Any]:
-    """The parts of a plan that are compared as they are, and the number of faces."""
+    """The parts of a plan that are compared as they are, and the number of faces.
+
+    Of a monitored audit the number is none of them: there may be further faces at every look.
+    """
     decisions = {name: plan[name] for name in plan if name not in NOT_COMPARED}
-    decisions["faces"] = plan.get("sizes", {}).get("units")
+    if look_of(plan) is None:
+        decisions["faces"] = plan.get("sizes", {}).get("units")
     return decisions
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from faceaudit import families
 from faceaudit.effects.survey_weights import WEIGHT
-from faceaudit.families import Plan
+from faceaudit.families import LOOK, Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
 from faceaudit.outcomes import NUMBER
@@ -209,9 +209,12 @@ def table_of_images(frame: pd.DataFrame, specification: Specification) -> pd.Dat
 
     Returns:
         image_id, unit, error where it is counted, the levels of the axes by their names; no_answer,
-        and label, score, number, reason and weight where they are known; and `<placebo>_level`.
+        and label, score, number, reason, weight and look where they are known; and
+        `<placebo>_level`.
     """
-    known = [name for name in ("no_answer", "label", "score", NUMBER, WEIGHT) if name in frame]
+    known = [
+        name for name in ("no_answer", "label", "score", NUMBER, WEIGHT, LOOK) if name in frame
+    ]
     if specification.reads_reasons:
         known.append("reason")
     placebos = [f"{placebo}_level" for placebo in specification.placebos]

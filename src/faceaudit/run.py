@@ -30,6 +30,7 @@ from faceaudit.file.specification import (
     read_specification,
 )
 from faceaudit.frames import InputTables
+from faceaudit.looks import read_look, with_looks
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import has_rows
 from faceaudit.plans import bound_rows, keep_plan, make_plan, naming_former, replace_plan
@@ -84,6 +85,7 @@ class OpenedAudit:
         target: the people of the target population; None where the file names none.
         bound: of `faceaudit.plans.bound_rows`, where a model is asked about the images of a table
             that is no file, whose hash the plan could have.
+        previous: of a monitored audit, the look before.
     """
 
     specification: Specification
@@ -93,6 +95,7 @@ class OpenedAudit:
     units: int | None
     target: pd.DataFrame | None
     bound: dict[str, Any] | None = None
+    previous: AuditResult | None = None
 
 
 @contextmanager
@@ -125,6 +128,7 @@ def open_audit(
     specification: Specification,
     tables: InputTables | None = None,
     bound: dict[str, Any] | None = None,
+    previous: AuditResult | None = None,
 ) -> OpenedAudit:
     """Read the tables of an audit file and check them.
 
@@ -132,9 +136,10 @@ def open_audit(
         specification: of the audit.
         tables: where some are no files.
         bound: what the plan binds of such a table, see `OpenedAudit`.
+        previous: of a monitored audit, the look before, in place of the one that the file names.
 
     Raises:
-        InputError: a table has a fault.
+        InputError: a table has a fault, or the look before.
     """
     tables = tables or InputTables(specification)
     answers_in_table = specification.model.kind == "table"
@@ -163,7 +168,9 @@ def open_audit(
     table = None
     if data is not None:
         table = specification.beside(specification.pairs or specification.table_of_images)
-    return OpenedAudit(specification, tables, data, table, units, target, bound)
+    if specification.previous is not None:
+        previous = read_look(specification.beside(specification.previous), specification)
+    return OpenedAudit(specification, tables, data, table, units, target, bound, previous)
 
 
 def plan_audit(
@@ -248,7 +255,10 @@ def plan_as_it_is(opened: OpenedAudit) -> dict[str, Any]:
     specification = opened.specification
     rows = opened.bound
     if opened.data is not None and opened.table is not None:
-        rows = bound_rows(opened.data.frame, specification, opened.table)
+        data = opened.data
+        if isinstance(data, MatchedImages):
+            data, _ = with_looks(data, specification, opened.previous)
+        rows = bound_rows(data.frame, specification, opened.table)
     return make_plan(specification, opened.units, input_files(specification), rows)
 
 
@@ -426,6 +436,18 @@ def _refuse_to_overwrite(specification: Specification, folder: Path) -> None:
                 field=str(path),
                 expected="another folder of the report",
             )
+    if specification.previous is None:
+        return
+    previous = specification.beside(specification.previous)
+    place = previous if previous.is_dir() else previous.parent
+    if place.resolve() == folder.resolve():
+        raise InputError(
+            f"{previous}: the look before lies in the folder of the report, which this run "
+            "replaces; give another folder to --out, or keep the look before in another one",
+            field="previous",
+            found=str(previous),
+            expected="another folder than that of the report",
+        )
 
 
 def _name_of_audit(path: Path) -> str:
@@ -484,8 +506,11 @@ def conclude(
         data, about, sheet = MatchedImages.from_model(
             specification, now, tables_of_file, artifacts, say, device, pictures
         )
-    tables = data.analyse(now)
     images = None
+    if isinstance(data, MatchedImages):
+        data, monitored = with_looks(data, specification, opened.previous)
+        now = {**now, **monitored}
+    tables = data.analyse(now)
     if isinstance(data, MatchedImages):
         images = table_of_images(data.frame, specification)
     if specification.target is not None and opened.target is not None:

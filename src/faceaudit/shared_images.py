@@ -127,7 +127,7 @@ def _require_same_places(tables: Mapping[str, pd.DataFrame], what: str) -> None:
         some = listed_on_one_line(alone[:3])
         raise InputError(
             f"{len(alone)} images are in one of both audits alone ({first}, {second}), such as "
-            f"{some}; the same images were expected",
+            f"{some}; the same images were expected{_hint(places.index)}",
             field="images",
             found=some,
             expected="the same images",
@@ -136,7 +136,21 @@ def _require_same_places(tables: Mapping[str, pd.DataFrame], what: str) -> None:
     if differs.any():
         raise InputError(
             f"image {differs.idxmax()!r} has another {what} in {second} than in {first} "
-            f"({differs.sum()} such images); the same was expected",
+            f"({differs.sum()} such images); the same was expected{_hint(places.index)}",
             field=f"image {differs.idxmax()!r}",
             expected=f"the same {what}",
         )
+
+
+def _hint(names: pd.Index) -> str:
+    """What to do where images are known by the numbers of their rows; empty where they have names.
+
+    Args:
+        names: of the images, in the order of the rows.
+    """
+    if list(names) != list(map(str, range(len(names)))):
+        return ""
+    return (
+        ". The rows of a table without names of images are numbered, so that both tables need the "
+        "same order; if they have another one, name the column of the images' names by image="
+    )

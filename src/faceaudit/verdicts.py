@@ -4,9 +4,17 @@ An effect *exceeds* the tolerance where the hypothesis that it does not is rejec
 adjustment. It is *within* where the two one-sided tests of equivalence reject at the level. Claims
 of equivalence need no adjustment: to call all cells within, each must be. Else it is
 *inconclusive*. Families that the gate judges are adjusted together, and a control for itself.
+
+Of a monitored audit, intervals and p-values are those of `Games`, which hold at every look. Holm's
+adjustment of them holds at every look as well: it errs only where some p-value of a true hypothesis
+is at most the level over their number, and it ever is so for any of them with a chance of at most
+the level.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -19,17 +27,77 @@ from faceaudit.effects.verdicts import beyond_by_interval, settled
 from faceaudit.families import Plan
 from faceaudit.outcomes import NUMBER, first_outcome, tolerance_of
 
+GAMES = "games"
+"""Column of comparisons of a monitored audit: their `Games`, None where there is no interval."""
+
+
+@dataclass(frozen=True)
+class Games:
+    """What a confidence sequence says of one comparison, at its share of the level.
+
+    Each release of a model asks about another effect, and has a share of the level. p-values are
+    divided by it, and intervals are at the level times it. So they are held against the whole
+    level, as those of an audit that is not monitored.
+
+    Attributes:
+        sequence: of the differences of the faces.
+        share: of the level that the release has.
+    """
+
+    sequence: effects.BettingSequence
+    share: float
+
+    @classmethod
+    def of(cls, differences: np.ndarray, level: float, release: int, tolerance: float) -> Games:
+        """The games about differences (faces,) in [-1, 1], in the order of their arrival.
+
+        Args:
+            differences: of the faces.
+            level: of all releases together.
+            release: number of the release, from 1 on.
+            tolerance: what the gamblers seek.
+        """
+        share = effects.share_of_release(release)
+        return cls(effects.betting_sequence(differences, level * share, tolerance), share)
+
+    @property
+    def estimate(self) -> float:
+        """The mean difference of all faces."""
+        return float(self.sequence.differences.mean())
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The ends of the interval after all faces; the lower one is the higher if none is left."""
+        low, high = self.sequence.interval(level * self.share)
+        return low.item(), high.item()
+
+    def p_of_none(self) -> float:
+        """Two-sided p of no difference."""
+        return self._two_sided(0.0)
+
+    def p_beyond(self, tolerance: float) -> float:
+        """Two-sided p of a difference no larger than the tolerance.
+
+        It is 1 where the mean itself is within it.
+        """
+        return 1.0 if abs(self.estimate) <= tolerance else self._two_sided(tolerance)
+
+    def _two_sided(self, largest: float) -> float:
+        p = min(self.sequence.p_of_at_most(largest), self.sequence.p_of_at_least(-largest))
+        return float(min(2 * p / self.share, 1.0))
+
 
 def judge(table: pd.DataFrame, tolerance: ArrayLike, level: float = 0.05) -> pd.DataFrame:
     """Verdicts of one family of matched effects, adjusted for itself.
 
     With one pair per face and errors of 0 and 1, the test against the tolerance is `score_p`. For
     averages over several pairs of a face, and for scores, it takes the standard error that the side
-    of the interval towards the tolerance implies, with the interval's Student quantiles.
+    of the interval towards the tolerance implies, with the interval's Student quantiles. Those of a
+    monitored audit take their games.
 
     Args:
         table: columns estimate, low, high, p, n, transects, worse, better and verdict of
-            `faceaudit.effects.matched_effects`, and exact: whether the first test applies.
+            `faceaudit.effects.matched_effects`, and exact: whether the first test applies; of a
+            monitored audit, the column `GAMES` besides.
         tolerance: largest effect that does not matter, of each row or one for all.
         level: of the family.
 
@@ -38,6 +106,8 @@ def judge(table: pd.DataFrame, tolerance: ArrayLike, level: float = 0.05) -> pd.
         tolerance, in the direction that the estimate has), p_beyond_holm, verdict, and low_family
         and high_family: simultaneous intervals, by Bonferroni's quantile.
     """
+    if GAMES in table:
+        return _judge_at_every_look(table, tolerance, level)
     family = table.copy()
     exact = family["exact"]
     estimate = family["estimate"]
@@ -55,6 +125,24 @@ def judge(table: pd.DataFrame, tolerance: ArrayLike, level: float = 0.05) -> pd.
     family["p_beyond"] = np.where(known, p, np.nan)
     family["p_holm"] = effects.holm(family["p"])
     return settled(with_family_intervals(family, level, _largest_differences(family)), level)
+
+
+def _judge_at_every_look(table: pd.DataFrame, tolerance: ArrayLike, level: float) -> pd.DataFrame:
+    """`judge` of a monitored audit."""
+    comparisons = max(int(table["low"].notna().sum()), 1)
+    unknown = {"p_beyond": np.nan, "low_family": np.nan, "high_family": np.nan}
+    rows = []
+    limits = np.broadcast_to(tolerance, len(table))
+    for games, limit in zip(table[GAMES], limits, strict=True):
+        if games is None:
+            rows.append(unknown)
+            continue
+        low, high = games.interval(level / comparisons)
+        p = games.p_beyond(float(limit))
+        rows.append({"p_beyond": p, "low_family": low, "high_family": high})
+    judged = table.drop(columns=GAMES).join(pd.DataFrame(rows, table.index))
+    judged["p_holm"] = effects.holm(table["p"])
+    return settled(judged, level)
 
 
 def with_family_intervals(table: pd.DataFrame, level: float, largest: ArrayLike) -> pd.DataFrame:

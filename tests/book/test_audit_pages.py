@@ -154,4 +154,6 @@ def test_the_lines_on_frames_find_what_is_planted(repository, tmp_path, monkeypa
     assert changes.loc["dark, short", "low"] < -0.3 < changes.loc["dark, short", "high"]
     assert set(found["together"].averages["model"]) == {"old", "new"}
     assert (tmp_path / "audits/two-models/old/report.html").is_file()
-    assert found["changed"].gate() == 0 and "chances that the verdict" in capsys.readouterr().out
+    # The new version errs less, and its own audit of so few faces is undecided.
+    assert found["changed"].code_of_comparison == 0 and found["changed"].gate() == 2
+    assert "chances that the verdict" in capsys.readouterr().out

@@ -23,8 +23,11 @@ SETTINGS = {
 }
 ASKED = SETTINGS | {"input": {"size": 8, "range": [0, 255]}}
 PLANNED = {
-    faceaudit.table: (TableSettings, {"data", "say"}),
-    faceaudit.classifier: (ClassifierSettings, {"images", "table", "folder", "device", "say"}),
+    faceaudit.table: (TableSettings, {"data", "previous", "say"}),
+    faceaudit.classifier: (
+        ClassifierSettings,
+        {"images", "table", "previous", "folder", "device", "say"},
+    ),
     faceaudit.generator: (GeneratorSettings, {"folder", "device", "say", "pictures"}),
 }
 """Call → the keywords that its plan needs, and the other arguments of the call besides `plan`."""

@@ -73,6 +73,7 @@ from faceaudit.outcomes import (
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
+from faceaudit.report.monitored import monitored_part
 from faceaudit.report.page import contact_sheet
 from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged
 
@@ -107,11 +108,11 @@ class MatchedImages:
         frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
             placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
             answer), the other outcomes of the audit, the annotated columns, and the weight of the
-            face where it has one (`faceaudit.effects.survey_weights.WEIGHT`); of a generator's
-            images mean answers about all that was asked of them; unless the table
-            has errors alone, score (NaN where the model gave no answer; of decisions the place of
-            the class), and where errors are counted label (the place of the class, NaN where raters
-            tie).
+            face where it has one (`faceaudit.effects.survey_weights.WEIGHT`); of a monitored audit
+            the look at which its face came first, from 1 on; of a generator's images mean answers
+            about all that was asked of them; unless the table has errors alone, score (NaN where
+            the model gave no answer; of decisions the place of the class), and where errors are
+            counted label (the place of the class, NaN where raters tie).
         scored: whether scores are more than decisions.
         source: of the images, for messages and the report.
     """
@@ -276,7 +277,7 @@ class MatchedImages:
             "leakage" (every other attribute along it). Where labels of a face differ, "labels" says
             how often they do, along every axis and placebo.
         """
-        frame = with_numbered_units(self.frame)
+        frame = with_numbered_units(self.frame, plan)
         outcome = first_outcome(plan)
         places = with_missing_images(frame, plan)
         tables = judged_families(frame, places, plan, say)
@@ -330,35 +331,43 @@ class MatchedImages:
         # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
-        parts["coverage"] = coverage_rows(self._covered(plan["axes"], outcome), plan["policy"])
+        parts["coverage"] = coverage_rows(
+            covered_faces(self.frame, outcome, plan["axes"]), plan["policy"]
+        )
+        parts["monitored"] = monitored_part(self.frame, plan)
         labels = self.frame.get("label")
         one_class = labels is not None and labels.nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)
 
-    def _covered(self, axes: Mapping[str, Sequence[str]], outcome: str) -> Covered:
-        """Faces whose outcome is known at every combination of levels, of all faces."""
-        frame = without_equal_weights(self.frame)
-        shape = [len(names) for names in axes.values()]
-        levels = frame[[f"{axis}_level" for axis in axes]].to_numpy()
-        # The number of a combination, with the last axis running fastest.
-        combination = np.ravel_multi_index(levels.T, shape)
-        names = [
-            cell_name(axes, dict(zip(axes, levels, strict=True))) for levels in np.ndindex(*shape)
-        ]
-        known = frame[outcome].notna()
-        faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
+
+def covered_faces(frame: pd.DataFrame, outcome: str, axes: Axes) -> Covered:
+    """How many faces have a known outcome at every combination of levels, of all faces.
+
+    Args:
+        frame: of `MatchedImages`; an outcome that is not known is NaN.
+        outcome: column that is asked for.
+        axes: of the audit.
+    """
+    frame = without_equal_weights(frame)
+    shape = [len(names) for names in axes.values()]
+    levels = frame[[f"{axis}_level" for axis in axes]].to_numpy()
+    # The number of a combination, with the last axis running fastest.
+    combination = np.ravel_multi_index(levels.T, shape)
+    names = [cell_name(axes, dict(zip(axes, levels, strict=True))) for levels in np.ndindex(*shape)]
+    known = frame[outcome].notna()
+    faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
+    faces = faces.reindex(range(len(names)), fill_value=0)
+    emptiest = names[int(faces.idxmin())]
+    unanswered = 1 - int(faces.min()) / frame["unit"].nunique()
+    unit = "faces"
+    if WEIGHT in frame:
+        unit = "effective faces"
+        weights = frame[known].groupby([combination[known], "unit"])[WEIGHT].first()
+        by_cell = weights.groupby(level=0)
+        faces = (by_cell.sum() ** 2 / by_cell.agg(lambda of_cell: (of_cell**2).sum())).round(9)
         faces = faces.reindex(range(len(names)), fill_value=0)
-        emptiest = names[int(faces.idxmin())]
-        unanswered = 1 - int(faces.min()) / frame["unit"].nunique()
-        unit = "faces"
-        if WEIGHT in frame:
-            unit = "effective faces"
-            weights = frame[known].groupby([combination[known], "unit"])[WEIGHT].first()
-            by_cell = weights.groupby(level=0)
-            faces = (by_cell.sum() ** 2 / by_cell.agg(lambda of_cell: (of_cell**2).sum())).round(9)
-            faces = faces.reindex(range(len(names)), fill_value=0)
-        smallest = names[int(faces.idxmin())]
-        return Covered(unit, "cell", smallest, int(faces.min()), emptiest, unanswered)
+    smallest = names[int(faces.idxmin())]
+    return Covered(unit, "cell", smallest, int(faces.min()), emptiest, unanswered)
 
 
 # --- the population that is named in the file

@@ -1,4 +1,7 @@
 from .clustered_logit import firth_log_odds_ratios as firth_log_odds_ratios
+from .confidence_sequences import BettingSequence as BettingSequence
+from .confidence_sequences import betting_sequence as betting_sequence
+from .confidence_sequences import share_of_release as share_of_release
 from .doubly_robust import DoublyRobust as DoublyRobust
 from .doubly_robust import Learner as Learner
 from .doubly_robust import doubly_robust_difference as doubly_robust_difference

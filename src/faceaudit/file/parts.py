@@ -793,7 +793,10 @@ class DesignSettings(FilePart):
 
 
 class CoveragePolicy(FilePart):
-    """What must be there before a model may pass, whatever the verdicts say."""
+    """What must be there before a model may pass, whatever the verdicts say.
+
+    It also says whether the gate is monitored, so that it can be asked again and again.
+    """
 
     # Least number of matched faces, or of people, in a cell of the axes or in a group.
     faces: int = Field(default=30, ge=2)
@@ -801,6 +804,16 @@ class CoveragePolicy(FilePart):
     unanswered: Fraction = 0.2
     # Largest share of a table's rows that are left out for a value that was not expected.
     left_out: Fraction = 0.05
+    # Whether the verdicts hold at every look, however often the gate is asked.
+    monitor: Annotated[bool, Field(strict=True)] = False
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All keys; `monitor` only where it is true, so that earlier plans keep their hash."""
+        content = serialize(self)
+        if not self.monitor:
+            del content["monitor"]
+        return content
 
 
 class TargetPopulation(FilePart):

@@ -85,6 +85,7 @@ KEYS_OF_ROUTE = {
         "generator",
         "people",
         "calibration",
+        "previous",
         "columns.image",
         "columns.unit",
         "columns.label",
@@ -220,7 +221,9 @@ class Specification(parts.FilePart):
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
         accept: doubts of `faceaudit.checks` that do not make the gate fail.
-        policy: what must be there before the model may pass: faces, answers, rows of use.
+        policy: what must be there before the model may pass: faces, answers, rows of use; and
+            whether the gate is monitored, so that it can be asked again.
+        previous: of a monitored audit, the `report.json` of the look before it, or its folder.
         ignore: of portraits, column → values whose rows are left out on purpose, and so do not
             count against the policy.
 
@@ -254,6 +257,7 @@ class Specification(parts.FilePart):
     design: parts.DesignSettings
     accept: list[parts.DoubtName] = Field(default=[])
     policy: parts.CoveragePolicy = parts.CoveragePolicy()
+    previous: Path | None = None
     ignore: dict[str, list[str]] = Field(default={})
     _path: Path = PrivateAttr(default=Path("audit.yml"))
     _is_read: bool = PrivateAttr(default=False)
@@ -323,7 +327,27 @@ class Specification(parts.FilePart):
             found = "given besides target"
             said = f"is {found}; both weight the images, so give one of them"
             require(self.target is None, "columns.weight", found, "one of them", said)
+        self._check_looks()
         return self
+
+    def _check_looks(self) -> None:
+        """Raise InputError where a gate cannot be monitored."""
+        if not self.policy.monitor:
+            said = "is given without policy.monitor: true; only a monitored audit counts its looks"
+            require(self.previous is None, "previous", "given", "policy.monitor: true", said)
+            return
+        obstacles = {
+            "an audit of matched images": self.kind != "classification",
+            "an outcome between bounds, and no number,": NUMBER in self.outcomes,
+            "a table without weights of faces": self.columns.weight is not None,
+            f"contrasts of two levels, and no {TREND},": self.design.contrasts == TREND,
+            # A generator may make other faces at the next look, under the same names.
+            "a table or a folder of images": (
+                self.images is None and self.generator.kind != "images"
+            ),
+        }
+        for expected, is_there in obstacles.items():
+            require(not is_there, "policy.monitor", "true", expected)
 
     def _check_keys_of_route(self) -> None:
         """Raise InputError where the file has a key that this kind of audit does not read."""

@@ -137,7 +137,10 @@ def _silent_departures(report: Report) -> Iterator[str]:
     planned = report.plan.content
     if report.tolerance != planned["tolerance"]:
         yield "the tolerance is not the planned one, and no departure says so"
-    if {row.demand: row.limit for row in report.coverage} != planned["policy"]:
+    policy = dict(planned["policy"])
+    if policy.pop("monitor", False) != (report.monitored is not None):
+        yield "whether the gate is monitored is not as planned, and no departure says so"
+    if {row.demand: row.limit for row in report.coverage} != policy:
         yield "the demands on coverage are not the planned ones, and no departure says so"
     for doubt in report.doubts:
         if doubt.accepted and doubt.name not in planned["accept"]:

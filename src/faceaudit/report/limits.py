@@ -7,7 +7,7 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
-from faceaudit.families import Plan
+from faceaudit.families import Plan, look_of
 from faceaudit.outcomes import ERROR, NUMBER, first_outcome
 from faceaudit.report import facts
 from faceaudit.report.schema import Enrolment, Leak, LeftOut, MatchRates
@@ -62,6 +62,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
             row for row in parts["placebos"] if facts.differs_from_zero(row, plan["level"])
         ],
         effective_units=counts.get("effective_units"),
+        is_monitored=look_of(plan) is not None,
         few_faces=counts["units"] if counts["units"] < FEW_FACES else None,
     )
 

@@ -404,6 +404,26 @@ class Coverage(Part):
     sentence: str
 
 
+class Monitored(Part):
+    """Which look at which release the report of a monitored audit is.
+
+    Attributes:
+        look: how many looks there were with this one; further faces or another release make one.
+        release: how many releases of the model were looked at with this one.
+        previous: SHA-256 of the `report.json` of the look before; null of the first look.
+        earlier_faces: faces of this audit that were there at an earlier look.
+        share: of the level that the release has.
+        sentence: says it, and for which looks intervals and verdicts hold.
+    """
+
+    look: int
+    release: int
+    previous: str | None
+    earlier_faces: int
+    share: float
+    sentence: str
+
+
 class Leak(Part):
     """How far an annotated attribute moves along an axis."""
 
@@ -578,6 +598,7 @@ class Report(Part):
         verdict, answer: of all families that are judged; the answer has a line for every axis.
         doubts: what makes the report hard to believe.
         coverage: whether enough is there for the model to pass, a row for each demand.
+        monitored: of an audit whose policy monitors the gate; null of others.
         tolerance, level, threshold: decisions.
         data: counts: images, units, no_image, no_answer, no_label, error_rate, and so on.
         effects: by cell.
@@ -618,6 +639,7 @@ class Report(Part):
     answer: str
     doubts: list[Doubt] = []
     coverage: list[Coverage]
+    monitored: Monitored | None = None
     tolerance: float
     level: float
     threshold: float

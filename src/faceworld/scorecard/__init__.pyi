@@ -13,6 +13,7 @@ from .audits import of_frames as of_frames
 from .audits import pooled_audits as pooled_audits
 from .audits import resample_images as resample_images
 from .audits import score_estimators as score_estimators
+from .audits import sequence_audits as sequence_audits
 from .audits import share_of_audits as share_of_audits
 from .audits import with_truth as with_truth
 from .levels import LevelAudits as LevelAudits

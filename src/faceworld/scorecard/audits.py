@@ -219,6 +219,35 @@ def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
     return table
 
 
+def sequence_audits(
+    audits: np.ndarray, attributes: Sequence[str], tolerance: float
+) -> pd.DataFrame:
+    """Average effects with confidence sequences, in audits whose faces come one after the other.
+
+    Intervals go on shrinking from look to look. So the last one holds the truth exactly where those
+    of all looks do.
+
+    Args:
+        audits: errors (R audits, n, 2, …, 2), the faces in the order in which they come.
+        attributes: names of the axes.
+        tolerance: what the bets seek.
+
+    Returns:
+        Estimates, a row for every audit and attribute, with the interval at the last look.
+    """
+    tables = []
+    for axis, attribute in enumerate(attributes):
+        differences = np.diff(audits, axis=axis + 2)
+        of_faces = differences.reshape(*audits.shape[:2], -1).mean(axis=2)
+        games = effects.betting_sequence(of_faces, sought=tolerance)
+        low, high = games.interval(0.05)
+        p = 2 * np.minimum(games.p_of_at_most(0), games.p_of_at_least(0))
+        table = pd.DataFrame({"estimate": of_faces.mean(axis=1), "p": np.minimum(p, 1)})
+        table = table.assign(audit=table.index, low=low[:, 0], high=high[:, 0])
+        tables.append(table.assign(attribute=attribute))
+    return _keyed(tables, attributes)
+
+
 def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`matched_audits`, with the cells of every attribute pooled by `partial_pooling`.
 

@@ -86,3 +86,16 @@ def test_averages_and_cells_are_those_of_the_pairs_and_the_rates(pool):
     average = table[whole].query("audit == 2").set_index("attribute")["estimate"]
     cells = table[~whole].query("audit == 2").groupby("attribute")["estimate"].mean()
     np.testing.assert_allclose(average[AXES], cells[AXES])
+
+
+def test_sequences_of_averages_are_those_of_single_audits():
+    random = seeding.rng(7, "sequences of averages")
+    audits = (random.random((5, 80, 2, 2)) < [[0.1, 0.1], [0.2, 0.3]]).astype(float)
+    table = scorecard.sequence_audits(audits, ("skin", "hair"), 0.05)
+    for row in table.query("attribute == 'skin'").itertuples():
+        differences = (audits[row.audit, :, 1] - audits[row.audit, :, 0]).mean(axis=1)
+        games = effects.betting_sequence(differences, sought=0.05)
+        low, high = games.interval(0.05)
+        assert (row.low, row.high) == (low.item(), high.item())
+        assert abs(row.estimate - differences.mean()) < 1e-12
+        assert (row.p < 0.05) == (row.low > 0 or row.high < 0)
