@@ -329,9 +329,9 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
         judged[MISSING] = _judged(frame.assign(**{MISSING: missing}), MISSING, plan)
     settled = settle_audits_together(list(judged.values()), plan["level"])
     tables = {
-        name: pd.concat([table[families.AVERAGES], table[families.CELLS]], ignore_index=True)
-        .rename(columns={"transects": "units"})
-        .reindex(columns=CHANGE_COLUMNS)
+        name: pd.concat(
+            [table[families.AVERAGES], table[families.CELLS]], ignore_index=True
+        ).rename(columns={"transects": "units"})[CHANGE_COLUMNS]
         for name, table in zip(judged, settled, strict=True)
     }
     by_axis = changes_of_effects(frame, plan).rename(columns={"transects": "units"})
