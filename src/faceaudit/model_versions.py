@@ -30,7 +30,7 @@ from faceaudit.matched_comparisons import interactions, matched_row, with_number
 from faceaudit.outcomes import MISSING, NUMBER, TITLES, first_outcome, tolerance_of
 from faceaudit.report import facts
 from faceaudit.report.coverage import coverage_rows
-from faceaudit.report.gate import FAILED, PASSED, SEVERITY, UNDECIDED, gate
+from faceaudit.report.gate import BROKEN, FAILED, PASSED, SEVERITY, UNDECIDED, gate
 from faceaudit.report.monitored import monitored_part
 from faceaudit.report.schema import Coverage, Monitored
 from faceaudit.results import MOST_LINES, AuditResult
@@ -70,6 +70,10 @@ CHANGE_COLUMNS = [
 ]
 
 
+STATES_OF_GATE = {PASSED: "passed", FAILED: "failed", UNDECIDED: "undecided", BROKEN: "broken"}
+"""Exit code of the gate → its name in templates."""
+
+
 @dataclass(frozen=True)
 class CountedImages:
     """How many images have an outcome, which they lack without an answer or a label.
@@ -84,6 +88,23 @@ class CountedImages:
     old: int
     new: int
     both: int
+
+    @property
+    def are_all(self) -> bool:
+        """Whether all images have an outcome in both versions."""
+        return self.both == self.images
+
+
+@dataclass(frozen=True)
+class GateState:
+    """An exit code of the gate, with the name that templates know it by."""
+
+    code: int
+
+    @property
+    def name(self) -> str:
+        """ "passed", "failed", "undecided" or "broken"."""
+        return STATES_OF_GATE[self.code]
 
 
 @dataclass(frozen=True)
@@ -194,9 +215,8 @@ class VersionComparison:
     @property
     def answer(self) -> list[str]:
         """What changed, in sentences: whether the gate opens and who closes it, and the changes."""
-        sentences = words.render_sentences(
-            "gate_of_versions", self.gate(), self.code_of_comparison, self.gate_of_new.code
-        )
+        codes = (self.gate(), self.code_of_comparison, self.gate_of_new.code)
+        sentences = words.render_sentences("gate_of_versions", *map(GateState, codes))
         sentences += [*self._sentences_about(self.changes), *self._sentences_about(self.missing)]
         outcome = TITLES[self.changes["outcome"].iloc[0]]
         sentences += words.render_sentences("counted_images", self.counted, outcome)
@@ -329,9 +349,9 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
         judged[MISSING] = _judged(frame.assign(**{MISSING: missing}), MISSING, plan)
     settled = settle_audits_together(list(judged.values()), plan["level"])
     tables = {
-        name: pd.concat([table[families.AVERAGES], table[families.CELLS]], ignore_index=True)
-        .rename(columns={"transects": "units"})
-        .reindex(columns=CHANGE_COLUMNS)
+        name: pd.concat(
+            [table[families.AVERAGES], table[families.CELLS]], ignore_index=True
+        ).rename(columns={"transects": "units"})[CHANGE_COLUMNS]
         for name, table in zip(judged, settled, strict=True)
     }
     by_axis = changes_of_effects(frame, plan).rename(columns={"transects": "units"})

@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
-from faceaudit.comparisons import TREND, combinations_of_levels
+from faceaudit.comparisons import ADJACENT, REFERENCE, TREND, combinations_of_levels
 from faceaudit.families import REGRESSION
 from faceaudit.file import parts
 from faceaudit.file.parts import (
@@ -340,7 +340,8 @@ class Specification(parts.FilePart):
             "an audit of matched images": self.kind != "classification",
             "an outcome between bounds, and no number,": NUMBER in self.outcomes,
             "a table without weights of faces": self.columns.weight is not None,
-            f"contrasts of two levels, and no {TREND},": self.design.contrasts == TREND,
+            # What other contrasts compare need not lie between -1 and 1.
+            "contrasts of two levels": self.design.contrasts not in (REFERENCE, ADJACENT),
             # A generator may make other faces at the next look, under the same names.
             "a table or a folder of images": (
                 self.images is None and self.generator.kind != "images"

@@ -24,5 +24,6 @@ def monitored_part(frame: pd.DataFrame, plan: Plan, macro: str = "monitored") ->
         earlier = frame.loc[frame[LOOK] < look["look"], "unit"].nunique()
     share = share_of_release(look["release"])
     level = plan["level"]
-    (sentence,) = words.render_sentences(macro, look, earlier, level, level * share)
+    are_first = look["look"] == 1, look["release"] == 1
+    (sentence,) = words.render_sentences(macro, look, *are_first, earlier, level, level * share)
     return Monitored(**look, earlier_faces=earlier, share=share, sentence=sentence)
