@@ -286,7 +286,8 @@ def table(
         policy: what must be there before the model may pass: "faces" or people of every cell
             that count, by default 30 or more; "unanswered", the share of them without an answer or
             a label, at most 0.2; "left_out", the share of rows left out for a value that was not
-            expected, at most 0.05.
+            expected, at most 0.05; of another level of an axis, the rows count against those of the
+            smallest level that is named.
         ignore: of portraits, column → values whose rows are left out on purpose.
         accept: names of doubts that do not close the gate, as "errors": the report and the gate
             name each doubt that they raise.

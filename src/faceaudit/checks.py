@@ -18,6 +18,7 @@ from faceaudit import families
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
 from faceaudit.models.answers import (
+    ANSWERS_FOLDER,
     BlackBox,
     ModelAnswers,
     Notify,
@@ -82,7 +83,7 @@ def examine(
     Returns:
         The answers, and arguments of `build_report`: the model's card and doubts.
     """
-    answers = ask_and_keep(model, images, folder / "answers")
+    answers = ask_and_keep(model, images, folder / ANSWERS_FOLDER)
     require_judged_answers(model, answers.values)
     n_missing = int((answers.reasons != "").sum())
     say(f"model: {len(images) - n_missing:,} answers, {n_missing:,} images without one")

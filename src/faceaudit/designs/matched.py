@@ -57,7 +57,7 @@ from faceaudit.matched_comparisons import (
     with_missing_images,
     with_numbered_units,
 )
-from faceaudit.models.answers import Notify, ask_and_keep, silent
+from faceaudit.models.answers import ANSWERS_FOLDER, Notify, ask_and_keep, silent
 from faceaudit.models.asking import model_of, require_judged_answers
 from faceaudit.outcomes import (
     ERROR,
@@ -254,7 +254,7 @@ class MatchedImages:
             assert isinstance(world, KnownTruth)
 
             def score(other_images: np.ndarray) -> np.ndarray:
-                scores, _ = ask_and_keep(model, other_images, folder / "answers")
+                scores, _ = ask_and_keep(model, other_images, folder / ANSWERS_FOLDER)
                 require_judged_answers(model, scores)
                 return scores
 

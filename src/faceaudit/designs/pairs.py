@@ -164,7 +164,7 @@ class Pairs:
         people_label = "people" in specification.model_fields_set
         # People have little time.
         drawn = draw_pairs(frame, design.impostors, design.seed, few=people_label)
-        check_model(model, images)
+        check_model(model, images, folder)
         about = {}
         unlabelled = None
         if people_label:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ from faceaudit.report.build import (
     rows_of,
     rows_with_sentences,
 )
-from faceaudit.report.coverage import Covered, coverage_rows
+from faceaudit.report.coverage import Covered, LeftOutRows, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.names import comparable
@@ -267,7 +268,7 @@ class Portraits:
         rows_left_out = portraits.left_out["count"].sum()
         say(f"portraits: {len(images):,}, and {rows_left_out:,} rows left out")
         model = model_of(specification, device=device)
-        check_model(model, images)
+        check_model(model, images, folder)
         frame = portraits.frame
         labels = frame.get("label", pd.Series(np.nan, frame.index))
         seed = specification.design.seed
@@ -399,7 +400,6 @@ class Portraits:
         unanswered = 1 - answered.groupby([frame[axis] for axis in axes], observed=False).mean()
         # A combination without a portrait has no share; it is the one with the fewest people.
         unanswered = unanswered[strata.size() > 0]
-        unexpected = left_out.loc[~left_out["on_purpose"].astype(bool), "count"].sum()
         return Covered(
             unit="people",
             place="cell",
@@ -407,8 +407,25 @@ class Portraits:
             fewest=int(people.min()),
             emptiest=_stratum_name(unanswered.idxmax()),
             unanswered=float(unanswered.max()),
-            left_out=float(unexpected / (len(frame) + unexpected)),
+            left_out=self._rows_left_out(axes, left_out),
         )
+
+    def _rows_left_out(self, axes: list[str], left_out: pd.DataFrame) -> LeftOutRows:
+        """The largest share of rows that are left out for a value that was not expected."""
+        reasons = [row for row in rows_of("left_out", left_out) if not row.on_purpose]
+        count = sum(row.count for row in reasons)
+        by_count = attrgetter("count")
+        largest = max(reasons, key=by_count, default=None)
+        shares = [LeftOutRows(count / (len(self.frame) + count), count, largest=largest)]
+        for axis in axes:
+            count = int(self.left_out_portraits[axis].isna().sum())
+            of_levels = self.frame[axis].value_counts(sort=False)
+            level = str(of_levels.idxmin())
+            fewest = int(of_levels.min())
+            of_axis = [row for row in reasons if row.column == axis]
+            largest = max(of_axis, key=by_count, default=None)
+            shares.append(LeftOutRows(count / fewest, count, axis, level, fewest, largest))
+        return max(shares, key=attrgetter("share"))
 
 
 # --- reading

@@ -6,11 +6,35 @@ says little. The audit file has the demands (`policy`), and the plan keeps them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from faceaudit import words
-from faceaudit.report.schema import Coverage, Demand, Report
+from faceaudit.report.schema import Coverage, Demand, LeftOut, Report
+
+
+@dataclass(frozen=True)
+class LeftOutRows:
+    """Rows of a table that are left out for values that were not expected.
+
+    All of them count against all rows that could have been used. Those whose level of an axis is
+    none of the named ones count against the rows of its smallest level as well: a group that is
+    left out may be small among all rows, and still as large as one that is compared.
+
+    Attributes:
+        share: the largest of these shares; that of an axis may be above 1.
+        rows: how many rows are left out there.
+        axis: whose share it is; "" of all rows.
+        level: the level of the axis with the fewest rows.
+        rows_of_level: how many rows of use it has.
+        largest: the value that most of the rows are left out for, if there are any.
+    """
+
+    share: float = 0.0
+    rows: int = 0
+    axis: str = ""
+    level: str = ""
+    rows_of_level: int = 0
+    largest: LeftOut | None = None
 
 
 @dataclass(frozen=True)
@@ -25,7 +49,7 @@ class Covered:
         emptiest: name of the cell or group with the largest share of images without use.
         unanswered: that share: images that are absent, or have no answer or no label.
         lacking: what has none: "images", or "pairs of one kind" (of one person, or of two).
-        left_out: share of a table's rows that are left out for a value that was not expected.
+        left_out: of portraits, rows that are left out for a value that was not expected.
     """
 
     unit: str
@@ -35,7 +59,7 @@ class Covered:
     emptiest: str
     unanswered: float
     lacking: str = "images"
-    left_out: float = 0.0
+    left_out: LeftOutRows = LeftOutRows()
 
 
 def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]:
@@ -57,7 +81,7 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
     there: dict[Demand, float] = {
         "faces": covered.fewest,
         "unanswered": covered.unanswered,
-        "left_out": covered.left_out,
+        "left_out": covered.left_out.share,
     }
     rows = []
     for demand, found in there.items():
@@ -72,27 +96,11 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
 def coverage_sentences(report: Report, *, met: bool) -> list[str]:
     """The demands that are met, or those that are not, in words.
 
-    Where rows are left out, the column and the value that most of them have are named.
-
     Args:
-        report: with its coverage, and of portraits what is left out.
+        report: with its coverage.
         met: whether those are wanted that are met.
     """
-    sentences = []
-    for row in report.coverage:
-        if row.met == met:
-            more = _largest_reason(report) if row.demand == "left_out" else []
-            sentences.append(" ".join([row.sentence, *more]))
-    return sentences
-
-
-def _largest_reason(report: Report) -> list[str]:
-    """For which value most rows are left out that should not be: a sentence, or none."""
-    unexpected = [row for row in report.left_out if not row.on_purpose]
-    if not unexpected:
-        return []
-    largest = max(unexpected, key=attrgetter("count"))
-    return words.render_sentences("largest_reason_left_out", largest)
+    return [row.sentence for row in report.coverage if row.met == met]
 
 
 def is_met(demand: Demand, found: float, limit: float) -> bool:
