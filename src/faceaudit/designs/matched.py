@@ -71,7 +71,7 @@ from faceaudit.outcomes import (
     with_outcomes,
 )
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
-from faceaudit.report.coverage import Covered, coverage_rows
+from faceaudit.report.coverage import WORST_CASES, Covered, coverage_rows, worst_case_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
 from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged
@@ -273,7 +273,8 @@ class MatchedImages:
             The families of the plan by their names, each with a row per comparison (see `judge`;
             "interactions" has estimate, low, high, p and p_holm), and besides them "thresholds",
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
-            "leakage" (every other attribute along it). Where labels of a face differ, "labels" says
+            "leakage" (every other attribute along it). Where errors are counted and some are not
+            known, "worst cases" has the averages in which these count as errors. Where labels of a face differ, "labels" says
             how often they do, along every axis and placebo.
         """
         frame = with_numbered_units(self.frame)
@@ -285,6 +286,10 @@ class MatchedImages:
             say(f"compared: {families.INTERACTIONS}")
         is_judged = has_own_missing(frame, places[MISSING], plan)
         tables = settle_together(tables, plan["level"], is_judged)
+        if outcome == ERROR and places[MISSING].any():
+            worst = average_effects(places, plan, ERROR)
+            tables[WORST_CASES] = worst.assign(subject=worst["axis"], measure="")
+            say(f"compared: {WORST_CASES}")
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
@@ -331,6 +336,7 @@ class MatchedImages:
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
         parts["coverage"] = coverage_rows(self._covered(plan["axes"], outcome), plan["policy"])
+        parts["worst_cases"] = worst_case_rows(tables.get(WORST_CASES))
         labels = self.frame.get("label")
         one_class = labels is not None and labels.nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)

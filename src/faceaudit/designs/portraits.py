@@ -23,7 +23,7 @@ from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_level
 from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
-from faceaudit.effects.verdicts import beyond_by_interval
+from faceaudit.effects.verdicts import beyond_by_interval, settled
 from faceaudit.families import BOOSTED_AIPW, Plan, kind_of_contrasts, learner_of_adjustment
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
@@ -58,7 +58,13 @@ from faceaudit.report.build import (
     rows_of,
     rows_with_sentences,
 )
-from faceaudit.report.coverage import Covered, LeftOutRows, coverage_rows
+from faceaudit.report.coverage import (
+    WORST_CASES,
+    Covered,
+    LeftOutRows,
+    coverage_rows,
+    worst_case_rows,
+)
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.names import comparable
@@ -333,6 +339,11 @@ class Portraits:
         say(f"compared: {families.MISSING_GAPS}")
         is_judged = has_own_missing(frame, every_portrait[MISSING], plan)
         tables = settle_together(tables, plan["level"], is_judged)
+        if outcome == ERROR and every_portrait[MISSING].any():
+            worst = _differences_between_levels(every_portrait, [ERROR], plan)
+            worst = worst.assign(subject=worst["axis"], measure="")
+            tables[WORST_CASES] = settled(worst, plan["level"])
+            say(f"compared: {WORST_CASES}")
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
             say("compared: other thresholds")
@@ -379,17 +390,22 @@ class Portraits:
         parts["left_out"] = rows_of("left_out", left_out)
         covered = self._covered(list(plan["axes"]), first_outcome(plan), left_out)
         parts["coverage"] = coverage_rows(covered, plan["policy"])
+        parts["worst_cases"] = worst_case_rows(tables.get(WORST_CASES))
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 
     def _with_missing_portraits(self, axes: list[str], outcome: str) -> pd.DataFrame:
         """Every portrait, and whether its outcome is unknown: identity, axes and missing (0 or 1).
 
-        Missing are portraits without a label or an answer, and those that are left out for a value
+        Where errors are counted first, there is the error as well, 1 where it is missing. Missing are portraits without a label or an answer, and those that are left out for a value
         that was not expected, as is done with the missing images of matched faces.
         """
         there = self.frame[["identity", *axes]].assign(missing=self.frame[outcome].isna())
         left_out = self.left_out_portraits.assign(missing=True)
-        return pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
+        portraits = pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
+        if outcome == ERROR:
+            known = self.frame[ERROR].reset_index(drop=True).reindex(portraits.index)
+            portraits[ERROR] = known.fillna(1.0)
+        return portraits
 
     def _covered(self, axes: list[str], outcome: str, left_out: pd.DataFrame) -> Covered:
         """People and answers in every combination of levels, and rows that are left out."""

@@ -2,14 +2,24 @@
 
 A verdict "within" on two faces, or on the images that were left after the hard ones were taken out,
 says little. The audit file has the demands (`policy`), and the plan keeps them.
+
+An effect can be spread over errors and missing answers, so that each part of it is small. So where
+answers are missing, averages are also computed with them as errors, the worst case.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from faceaudit import words
-from faceaudit.report.schema import Coverage, Demand, LeftOut, Report
+from faceaudit.effects.verdicts import EXCEEDS
+from faceaudit.report import facts
+from faceaudit.report.schema import Coverage, Demand, LeftOut, Report, WorstCase
+
+WORST_CASES = "worst cases"
+"""Table of the averages in which each missing answer counts as an error."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +106,47 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
 def coverage_sentences(report: Report, *, met: bool) -> list[str]:
     """The demands that are met, or those that are not, in words.
 
+    Among those that are not are worst cases beyond the tolerance.
+
     Args:
         report: with its coverage.
         met: whether those are wanted that are met.
     """
-    return [row.sentence for row in report.coverage if row.met == met]
+    sentences = [row.sentence for row in report.coverage if row.met == met]
+    if not met:
+        sentences += [row.sentence for row in worst_cases_beyond(report)]
+    return sentences
+
+
+def worst_cases_beyond(report: Report) -> list[WorstCase]:
+    """The worst cases beyond the tolerance, of axes or groups of which no verdict says so."""
+    subjects = {facts.subject_of(row) for row in facts.with_verdict(report.judged, EXCEEDS)}
+    return [
+        row
+        for row in report.worst_cases
+        if row.verdict == EXCEEDS and row.subject not in subjects
+    ]
+
+
+def worst_case_rows(table: pd.DataFrame | None) -> list[WorstCase]:
+    """The part `worst_cases` of a report.
+
+    Args:
+        table: a row per comparison, judged for itself: the columns of `WorstCase`, but for the
+            sentence; None where no answer is missing.
+    """
+    if table is None:
+        return []
+    columns = [name for name in WorstCase.model_fields if name != "sentence"]
+    rows = [WorstCase(**row, sentence="") for row in table[columns].to_dict("records")]
+    return [row.model_copy(update={"sentence": worst_case_sentence(row)}) for row in rows]
+
+
+def worst_case_sentence(row: WorstCase) -> str:
+    """The sentence of a worst case."""
+    rate = facts.measure_abbreviation(row.measure)
+    (sentence,) = words.render_sentences("worst_case", row, rate)
+    return sentence
 
 
 def is_met(demand: Demand, found: float, limit: float) -> bool:

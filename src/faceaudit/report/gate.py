@@ -147,8 +147,8 @@ def _too_little_known(report: Report, every_comparison: bool) -> list[str]:
 def _undecided_averages(report: Report) -> list[Comparison]:
     """The comparisons over all faces or portraits that are not decided.
 
-    One that is decided says little of another axis, level or outcome. A further outcome that cannot
-    be estimated, such as false positives where an axis moves the label, does not stand in the way:
+    One that is decided says little of another axis, level or outcome. So those of what is missing
+    are asked for as well, if there are any. A further outcome that cannot be estimated, such as false positives where an axis moves the label, does not stand in the way:
     the coverage already asks for answers in every cell.
     """
     parts = dict(report)
@@ -156,7 +156,8 @@ def _undecided_averages(report: Report) -> list[Comparison]:
     averages = facts.averages(parts) or report.disparities
     further = facts.of_further_outcomes(report.judged, facts.first_outcome_of(parts))
     undecided = [row for row in averages if row.verdict in UNDECIDED_VERDICTS]
-    return undecided + facts.with_verdict(further, INCONCLUSIVE)
+    of_missing = [row for row in report.judged if facts.is_of_missing(row)]
+    return undecided + facts.with_verdict([*further, *of_missing], INCONCLUSIVE)
 
 
 def _passed(report: Report) -> str:
