@@ -255,9 +255,11 @@ def table(
         pred: column of the model's answers, likewise; an empty cell is no answer.
         score: column of scores from 0 to 1 in place of `pred`.
         error: column of errors, 0 or 1, in place of label and answers.
-        outcome: column of numbers without bounds, such as by how many years an age is off, in place
-            of label and answers. The tolerance is in their unit.
-        reason: column that says why there is no answer: "abstention", "no face" or "failed call".
+        outcome: column of numbers without bounds, such as the years by which an age is off, in
+            place of label and answers. Its mean is compared as it is: where errors to both sides
+            cancel, give absolute errors to ask about their size. The tolerance is in their unit.
+        reason: column that says why there is no answer: "abstention", "no face" or "failed call";
+            an empty cell where there is one.
         outcomes: what is counted: "error", "fpr" and "fnr" (errors on
             images of the one and of the other class), "selection" (how often the second class is
             answered), "score" (its mean), "flip" (how often the same face gets another answer),
@@ -644,6 +646,8 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
 def _columns(settings: TableSettings) -> dict[str, str | list[str]]:
     """Names of the columns, by the keys that they have in an audit file."""
     label = settings.get("label")
+    if label is not None and not isinstance(label, Iterable):
+        raise unfit_type("label", label, "the name of a column, or a list of names,")
     answers = None if label is None or isinstance(label, str) else list(label)
     named = {
         "image": settings.get("image") or IMAGE_COLUMN,

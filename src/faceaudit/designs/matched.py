@@ -180,16 +180,18 @@ class MatchedImages:
             label_columns = []
         answer_column = columns.error or columns.number or columns.decision or columns.score
         more_columns = [*label_columns, answer_column, *annotated]
-        if specification.reads_reasons:
+        if specification.names_reasons:
             more_columns.append(columns.reason)
         if columns.weight is not None:
             more_columns.append(columns.weight)
         images = read_matched_images(rows, columns.image, specification, more_columns)
         if columns.weight is not None:
             images[WEIGHT] = read_weights(rows, columns.weight, images["unit"])
-        if specification.reads_reasons:
+        if specification.names_reasons:
             has_answer = rows.frame[answer_column].notna()
-            images["reason"] = read_reasons(rows, columns.reason, has_answer)
+            reasons = read_reasons(rows, columns.reason, has_answer)
+            if specification.reads_reasons:
+                images["reason"] = reasons
         if columns.error:
             images["error"] = read_errors(rows, columns.error)
             images["no_answer"] = images["error"].isna().astype(float)
@@ -274,8 +276,8 @@ class MatchedImages:
             "interactions" has estimate, low, high, p and p_holm), and besides them "thresholds",
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
             "leakage" (every other attribute along it). Where errors are counted and some are not
-            known, "worst cases" has the averages in which these count as errors. Where labels of a face differ, "labels" says
-            how often they do, along every axis and placebo.
+            known, "worst cases" has the averages in which these count as errors. Where labels of a
+            face differ, "labels" says how often they do, along every axis and placebo.
         """
         frame = with_numbered_units(self.frame)
         outcome = first_outcome(plan)

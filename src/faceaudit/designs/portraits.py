@@ -171,7 +171,7 @@ class Portraits:
         required = [columns.image, identity, *axes, *specification.covariates, *label_columns]
         if not model_is_asked:
             required.append(answer_column)
-            if specification.reads_reasons:
+            if specification.names_reasons:
                 required.append(columns.reason)
         rows.require(required)
         names = rows.names(columns.image)
@@ -214,9 +214,11 @@ class Portraits:
             else:
                 frame[name] = _fifths(numbers[usable])
                 in_fifths.append(name)
-        if specification.reads_reasons and not model_is_asked:
+        if specification.names_reasons and not model_is_asked:
             has_answer = rows.frame[answer_column].notna()
-            frame["reason"] = read_reasons(rows, columns.reason, has_answer)
+            reasons = read_reasons(rows, columns.reason, has_answer)
+            if specification.reads_reasons:
+                frame["reason"] = reasons
         if columns.error:
             frame["error"] = read_errors(rows, columns.error)
             frame["no_answer"] = frame["error"].isna().astype(float)
@@ -396,8 +398,9 @@ class Portraits:
     def _with_missing_portraits(self, axes: list[str], outcome: str) -> pd.DataFrame:
         """Every portrait, and whether its outcome is unknown: identity, axes and missing (0 or 1).
 
-        Where errors are counted first, there is the error as well, 1 where it is missing. Missing are portraits without a label or an answer, and those that are left out for a value
-        that was not expected, as is done with the missing images of matched faces.
+        Where errors are counted first, there is the error as well, 1 where it is missing. Missing
+        are portraits without a label or an answer, and those that are left out for a value that was
+        not expected, as is done with the missing images of matched faces.
         """
         there = self.frame[["identity", *axes]].assign(missing=self.frame[outcome].isna())
         left_out = self.left_out_portraits.assign(missing=True)

@@ -122,9 +122,7 @@ def worst_cases_beyond(report: Report) -> list[WorstCase]:
     """The worst cases beyond the tolerance, of axes or groups of which no verdict says so."""
     subjects = {facts.subject_of(row) for row in facts.with_verdict(report.judged, EXCEEDS)}
     return [
-        row
-        for row in report.worst_cases
-        if row.verdict == EXCEEDS and row.subject not in subjects
+        row for row in report.worst_cases if row.verdict == EXCEEDS and row.subject not in subjects
     ]
 
 
