@@ -12,12 +12,15 @@ from scipy import stats
 
 import faceaudit
 from faceaudit import InputError
+from faceaudit.effects.survey_weights import WEIGHT
+from faceaudit.file.specification import IMAGE_COLUMNS
 from faceaudit.run import run_audit
 from faceaudit.utils.files import hash_of_content
 
 AXES = {"skin": ["light", "dark"], "gender": ["female", "male"]}
 SETTINGS = {"unit": "unit", "axes": AXES, "tolerance": 0.05}
 ANSWERED = {"label": "label", "score": "score"}
+COMPARED_WITHOUT_SIMILARITIES = ["compared: missing pairs by group", "compared: worst cases"]
 NOT_COMPARED = {"made", "plan", "provenance"}
 """Parts of a report with dates, hashes and names of files."""
 
@@ -148,7 +151,7 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     told = []
     by_call = faceaudit.pairs(pairs, say=told.append, **names, **settings)
     assert told[:2] == [f"table: {len(pairs):,} rows", "compared: error rates by group"]
-    assert told[2:] == (["compared: missing pairs by group"] if missing else [])
+    assert told[2:] == (COMPARED_WITHOUT_SIMILARITIES if missing else [])
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
     assert ("exceeds" in set(by_call.missing["verdict"])) == bool(missing)
@@ -308,6 +311,15 @@ def test_an_axis_with_a_name_that_the_audit_uses_is_refused(frame, tmp_path, uni
     content |= {"design": {"tolerance": 0.05}}
     with pytest.raises(InputError, match=message):
         from_file(tmp_path, frame, **content | ({} if unit else {"kind": "portraits"}))
+
+
+def test_columns_of_the_table_beside_a_report_are_no_names_of_axes(frame):
+    frame = frame.assign(why=None, weight=frame["unit"] + 1)
+    settings = SETTINGS | {"reason": "why", "outcomes": ["error", "no_face"], "weights": "weight"}
+    columns = set(faceaudit.table(frame, **settings, **ANSWERED).images) - set(AXES)
+    assert columns <= set(IMAGE_COLUMNS) and WEIGHT in columns
+    numbers = faceaudit.table(frame, **SETTINGS, outcome="score").images
+    assert set(numbers) - set(AXES) <= set(IMAGE_COLUMNS)
 
 
 @pytest.mark.parametrize("unit", ["unit", None])

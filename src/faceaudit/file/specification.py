@@ -17,7 +17,6 @@ from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.comparisons import combinations_of_levels
-from faceaudit.effects.survey_weights import WEIGHT
 from faceaudit.families import REGRESSION
 from faceaudit.file import parts
 from faceaudit.file.parts import (
@@ -61,7 +60,7 @@ IMAGE_COLUMNS = (
     "score",
     NUMBER,
     "reason",
-    WEIGHT,
+    "unit_weight",  # `faceaudit.effects.survey_weights.WEIGHT`
 )
 """Columns of the table of matched images beside a report; axes have other names."""
 MOST_AXES = 5

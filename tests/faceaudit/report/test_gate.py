@@ -37,7 +37,8 @@ def with_verdicts(report, verdicts, family="effects"):
         row = row.model_copy(update={"outcome": "missing"})
     of_recogniser = family in FAMILIES[3:]
     if of_recogniser:
-        told = {"measure": "FTE", "group": "b", "reference": "a", "rate": 0.1}
+        measure = "FTE" if family == "failures_to_enrol" else "FNMR at threshold"
+        told = {"measure": measure, "group": "b", "reference": "a", "rate": 0.1}
         told |= {"reference_rate": 0.1, "identities": 9}
         row = Disparity(**row.model_dump(include={*Disparity.model_fields}), **told)
     plan = {"tolerance": report.tolerance}
