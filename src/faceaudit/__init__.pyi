@@ -36,3 +36,4 @@ from .report.schema import schema as schema
 from .report.schema import schema_of_models as schema_of_models
 from .report.schema import write_report as write_report
 from .results import AuditResult as AuditResult
+from .utils.errors import InputError as InputError

@@ -16,9 +16,11 @@ exit codes, of gate:
   0  passed: the last line says how many comparisons are undecided
   1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
      there is a doubt that the audit file does not accept; a line for each
-  2  none of this, but too little is known: an average over all faces is undecided, or there are
-     fewer faces, answers or rows of use than the policy asks for; with --fail-on inconclusive
-     also where any comparison is undecided or not estimable. --fail-on exceeds does without this
+  2  none of this, but too little is known: an average over all faces is undecided, that of what
+     is missing included, or it would be beyond the tolerance if missing answers were errors, or
+     there are fewer faces, answers or rows of use than the policy asks for; with --fail-on
+     inconclusive also where any comparison is undecided or not estimable. --fail-on exceeds does
+     without this
   3  could not run: a file is missing or has a fault, or the parts of a report contradict each
      other; so ends `run` as well, where an endpoint gives no answers or the disk is full, and the
      same command goes on from there
@@ -30,6 +32,7 @@ that differs, or one that says which rows are missing.
 """
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -101,14 +104,28 @@ def main(arguments: Sequence[str], plan: Callable = plan_audit, run: Callable = 
     except PeopleNeeded as stop:
         code = PASSED
         lines = [str(stop)]
+    except BrokenPipeError:
+        _drop_output()
+        return BROKEN
     except (ValueError, OSError) as error:
         print(f"audit: {error}", file=sys.stderr)
         return BROKEN
     except Exception:  # Python's own exit code would be that of a gate that fails
         traceback.print_exc()
         return BROKEN
-    print(*lines, sep="\n")
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:
+        _drop_output()
     return code
+
+
+def _drop_output() -> None:
+    """Take further output to nowhere: who read it has closed it, as `head` does.
+
+    Otherwise Python would write what is left at its end, and fail.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run_command(

@@ -258,9 +258,11 @@ def table(
         pred: column of the model's answers, likewise; an empty cell is no answer.
         score: column of scores from 0 to 1 in place of `pred`.
         error: column of errors, 0 or 1, in place of label and answers.
-        outcome: column of numbers without bounds, such as by how many years an age is off, in place
-            of label and answers. The tolerance is in their unit.
-        reason: column that says why there is no answer: "abstention", "no face" or "failed call".
+        outcome: column of numbers without bounds, such as the years by which an age is off, in
+            place of label and answers. Its mean is compared as it is: where errors to both sides
+            cancel, give absolute errors to ask about their size. The tolerance is in their unit.
+        reason: column that says why there is no answer: "abstention", "no face" or "failed call";
+            an empty cell where there is one.
         outcomes: what is counted: "error", "fpr" and "fnr" (errors on
             images of the one and of the other class), "selection" (how often the second class is
             answered), "score" (its mean), "flip" (how often the same face gets another answer),
@@ -292,8 +294,9 @@ def table(
         policy: what must be there before the model may pass: "faces" or people of every cell
             that count, by default 30 or more; "unanswered", the share of them without an answer or
             a label, at most 0.2; "left_out", the share of rows left out for a value that was not
-            expected, at most 0.05; "monitor", whether intervals and verdicts of matched images hold
-            at every look, however often the gate is asked (`faceaudit.looks`).
+            expected, at most 0.05; of another level of an axis, the rows count against those of the
+            smallest level that is named; "monitor", whether intervals and verdicts of matched
+            images hold at every look, however often the gate is asked (`faceaudit.looks`).
         previous: of a monitored audit, the look before: what that audit gave, its `report.json`, or
             the folder of it; None: this is the first look.
         ignore: of portraits, column → values whose rows are left out on purpose.
@@ -660,6 +663,8 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
 def _columns(settings: TableSettings) -> dict[str, str | list[str]]:
     """Names of the columns, by the keys that they have in an audit file."""
     label = settings.get("label")
+    if label is not None and not isinstance(label, Iterable):
+        raise unfit_type("label", label, "the name of a column, or a list of names,")
     answers = None if label is None or isinstance(label, str) else list(label)
     named = {
         "image": settings.get("image") or IMAGE_COLUMN,

@@ -18,6 +18,7 @@ from faceaudit import families
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
 from faceaudit.models.answers import (
+    ANSWERS_FOLDER,
     BlackBox,
     ModelAnswers,
     Notify,
@@ -38,6 +39,9 @@ CHANCE_SEPARATION = 0.6
 """Separation of pairs below which similarities hardly tell people apart."""
 DISTANCE_SEPARATION = 0.4
 """Separation of pairs below which similarities seem to be distances."""
+ONE_SIDED_SHARE = 0.95
+"""Share of the same decision, over two classes as if they were equally frequent, from which on a
+model hardly decides. Where all labels are right, a model that tells classes apart has one half."""
 LEAST_MANIPULATION = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
 MISSING_ALONG_PLACEBOS = "placebos, missing"
@@ -82,7 +86,7 @@ def examine(
     Returns:
         The answers, and arguments of `build_report`: the model's card and doubts.
     """
-    answers = ask_and_keep(model, images, folder / "answers")
+    answers = ask_and_keep(model, images, folder / ANSWERS_FOLDER)
     require_judged_answers(model, answers.values)
     n_missing = int((answers.reasons != "").sum())
     say(f"model: {len(images) - n_missing:,} answers, {n_missing:,} images without one")
@@ -118,9 +122,7 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         pair_separation = separation(compared["similarity"], compared["same"] == 1)
         if pair_separation < CHANCE_SEPARATION:
             yield _doubt_in_words("chance", pair_separation)
-        decision = _decision_about_all_pairs(tables["rates"])
-        if decision:
-            yield _doubt_in_words("constant", pair_separation, {"of_pairs": decision})
+        yield from _find_one_sided_decisions_about_pairs(tables["rates"])
         return
     if "thresholds" in tables:
         errors = [tables[name] for name in families.FAMILIES_OF_ERRORS if name in tables]
@@ -129,8 +131,11 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         yield from find_threshold_doubts(rows, axes, plan["threshold"], plan["level"])
     error_rate = frame["error"].mean() if "error" in frame else np.nan
     decision = _decision_about_all(frame, plan)
+    one_sided = _one_sided_decisions(frame, plan)
     if decision is not None:
         yield _doubt_in_words("constant", error_rate, decision)
+    elif one_sided is not None:
+        yield _doubt_in_words("constant", error_rate, one_sided)
     elif error_rate > REVERSED_ERROR_RATE:
         yield _doubt_in_words("reversed", error_rate)
     elif error_rate > GUESSING_ERROR_RATE:
@@ -249,20 +254,63 @@ def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | 
         "answer": positive if lowest > threshold else negative,
         "images": len(known),
         "threshold": threshold,
+        "shares": {},
         "positive": positive,
         "labels_differ": labels_differ,
         "of_chosen_class": of_chosen_class,
     }
 
 
-def _decision_about_all_pairs(rates: pd.DataFrame) -> str:
-    """Whom a recogniser takes the people of every pair for, by fnmr and fmr of groups; or ""."""
-    known = rates[["fnmr", "fmr"]].dropna()
-    if not known.empty and (known == [0, 1]).all(axis=None):
-        return "one person"
-    if not known.empty and (known == [1, 0]).all(axis=None):
-        return "two people"
-    return ""
+def _one_sided_decisions(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | None:
+    """The answer of a model that decides alike about nearly all images of two classes.
+
+    Args:
+        frame: a row per image, as of `_decision_about_all`.
+        plan: of the audit.
+
+    Returns:
+        What the macro `doubt` says of it; None of other models, and without labels of two classes.
+    """
+    negative, *_, positive = plan["classes"]
+    if "score" not in frame or "label" not in frame or len(plan["classes"]) > 2:
+        return None
+    known = frame.dropna(subset=["label", "score"])
+    said_positive = (known["score"] > plan["threshold"]).groupby(known["label"]).mean()
+    if len(said_positive) < 2:
+        return None
+    shares = said_positive if said_positive.mean() > 0.5 else 1 - said_positive
+    if not shares.mean() >= ONE_SIDED_SHARE:
+        return None
+    return {
+        "of_pairs": "",
+        "answer": positive if said_positive.mean() > 0.5 else negative,
+        "threshold": plan["threshold"],
+        "shares": dict(zip(plan["classes"], shares.tolist(), strict=True)),
+    }
+
+
+def _find_one_sided_decisions_about_pairs(rates: pd.DataFrame) -> Doubts:
+    """Whether a recogniser takes nearly all pairs, of one person and of two, for the same.
+
+    Args:
+        rates: a row per group, with fnmr and fmr, and with positives and negatives, the numbers of
+            pairs.
+    """
+    pairs = rates[["positives", "negatives"]]
+    errors = rates[["fnmr", "fmr"]].fillna(0) * pairs.to_numpy()
+    if not pairs.sum().all():
+        return
+    fnmr, fmr = errors.sum().to_numpy() / pairs.sum().to_numpy()
+    # Shares of the decision "one person", about pairs of one person and of two.
+    shares = {"one person": 1 - fnmr, "two people": fmr}
+    decision = "one person"
+    if 1 - fnmr + fmr < 1:
+        shares = {name: 1 - share for name, share in shares.items()}
+        decision = "two people"
+    if sum(shares.values()) / 2 >= ONE_SIDED_SHARE:
+        is_constant = min(shares.values()) == 1
+        row = {"of_pairs": decision, "shares": {} if is_constant else shares}
+        yield _doubt_in_words("constant", fnmr, row)
 
 
 def find_preparation_doubts(

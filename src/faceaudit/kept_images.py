@@ -62,7 +62,12 @@ def read_images(table: Path, report: Report) -> MatchedImages:
             field=str(table),
             expected="the table of images beside the report",
         )
-    rows = pd.read_csv(table, dtype=str, keep_default_na=False)
+    try:
+        rows = pd.read_csv(table, dtype=str, keep_default_na=False)
+    except pd.errors.EmptyDataError:
+        rows = pd.DataFrame()
+    if rows.empty:
+        raise InputError(f"{table}: the table has no rows", field=str(table), expected="rows")
     axes = report.plan.content["axes"]
     placebos = [f"{placebo}_level" for placebo in report.plan.content["placebos"]]
     outcomes = outcomes_of(report.plan.content)

@@ -32,6 +32,7 @@ from faceaudit.families import (
 )
 from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import (
+    ERROR,
     FLIP,
     MISSING,
     NUMBER,
@@ -155,7 +156,8 @@ def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
     Returns:
         A row per face and combination of levels of axes and placebos: unit, `<axis>_level`, missing
-        (1 where there is no image, no label or no answer, else 0), and the weight if there is one.
+        (1 where there is no image, no label or no answer, else 0), where errors are counted first
+        error (1 where it is missing), and the weight if there is one.
 
     Example:
         >>> frame = pd.DataFrame({"unit": ["a", "a", "b"], "skin_level": [0, 1, 0]})
@@ -169,6 +171,8 @@ def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     places = pd.MultiIndex.from_product([frame["unit"].unique(), *levels], names=names)
     outcome = frame.set_index(names)[first_outcome(plan)].reindex(places)
     missing = outcome.isna().astype(float).rename(MISSING).reset_index()
+    if first_outcome(plan) == ERROR:
+        missing[ERROR] = outcome.fillna(1.0).to_numpy()
     if WEIGHT in frame:
         weight_of_unit = frame.groupby("unit")[WEIGHT].first()
         missing[WEIGHT] = missing["unit"].map(weight_of_unit)

@@ -104,8 +104,9 @@ def classifier(
     The model is tried first, in every call: it has to give the same answer to an image in every
     batch. For this it is asked twice about 64 pictures. Unless it takes pixels as they are, it is
     also asked about up to 200 pictures, prepared as `input` says and in other ways; a preparation
-    that suits it better is a doubt of the report. The answers of these trials are not kept, since
-    they show whether the model still answers alike.
+    that suits it better is a doubt of the report. The answers of these trials are not kept. Those
+    about the 64 pictures are held against the answers that `folder` keeps: a model that answers
+    otherwise now is refused, until it has another version.
 
     Args:
         model: a function, or the path of an ONNX file. A function takes a batch of images as

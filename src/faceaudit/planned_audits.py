@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack, cast, get_origin, get_type_hints
 
@@ -27,6 +28,7 @@ from faceaudit.api import (
     specification_of_table,
     unfit_type,
 )
+from faceaudit.effects.planning import MOST_TRANSECTS
 from faceaudit.file.parts import name_of_object
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
@@ -122,8 +124,9 @@ def plan(
     """Plan an audit before its answers are seen, and before there are pictures.
 
     Args:
-        n: number of matched faces; None: as many as decide, with the planned power, about an effect
-            of twice the tolerance. An audit of a generator may say `transects` instead.
+        n: number of matched faces, at most ten million; None: as many as decide, with the planned
+            power, about an effect of twice the tolerance. An audit of a generator may say
+            `transects` instead.
         power: the chance that such an effect is called beyond the tolerance, by default .8.
         settings: keywords of the audit: those of `faceaudit.table`; with `model` and `input` those
             of `faceaudit.classifier`; with `generator` those of `faceaudit.generator`. Data,
@@ -143,6 +146,10 @@ def plan(
         >>> planned.units > 300
         True
     """
+    if n is not None and not isinstance(n, Real):
+        raise unfit_type("n", n, "a number of matched faces")
+    if n is not None:
+        check_whole("n", n, 2, MOST_TRANSECTS)
     specification = _specification_to_plan(settings, power)
     transects = specification.design.transects
     if n is not None and transects is not None:
@@ -153,8 +160,6 @@ def plan(
             found=transects,
             expected="one number of faces",
         )
-    if n is not None:
-        check_whole("n", n, 2)
     of_generator = "generator" in settings
     with names_of_arguments(ARGUMENTS_OF_GENERATOR if of_generator else ARGUMENTS_OF_TABLE):
         return AuditPlan(plans.make_plan(specification, n))

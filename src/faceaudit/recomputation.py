@@ -92,6 +92,8 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
         if is_of_models(path):
             return _verify_models(path)
         content = read_report(path)
+        if not content.judged:
+            return BROKEN, [f"{content.name}: the report has no comparison to judge"]
         contradicted = contradictions(content)
         if contradicted:
             return BROKEN, [f"{content.name}: {line}" for line in contradicted]

@@ -31,7 +31,7 @@ from faceaudit.file.specification import (
 )
 from faceaudit.frames import InputTables
 from faceaudit.looks import read_look, with_looks
-from faceaudit.models.answers import Notify
+from faceaudit.models.answers import ANSWERS_FOLDER, Notify
 from faceaudit.models.asking import has_rows
 from faceaudit.plans import bound_rows, keep_plan, make_plan, naming_former, replace_plan
 from faceaudit.report.build import build_report
@@ -397,7 +397,7 @@ def _marking_the_end(artifacts: Path, plan: dict[str, Any], own_plan_file: bool)
     except (ValueError, ImportError):
         # To mend a fault before anything was asked is no departure: the next plan is the first.
         finished_once = (artifacts / FINISHED).exists()
-        if not finished_once and not has_rows(artifacts / "answers") and not own_plan_file:
+        if not finished_once and not has_rows(artifacts / ANSWERS_FOLDER) and not own_plan_file:
             (artifacts / PLAN_FILE).unlink()
         raise
     # The whole plan: where its file is deleted, the next plan can still say what changed.

@@ -11,13 +11,16 @@ from pretended_audits import OF_TABLE, pretended_table
 from scipy import stats
 
 import faceaudit
+from faceaudit import InputError
+from faceaudit.effects.survey_weights import WEIGHT
+from faceaudit.file.specification import IMAGE_COLUMNS
 from faceaudit.run import run_audit
-from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import hash_of_content
 
 AXES = {"skin": ["light", "dark"], "gender": ["female", "male"]}
 SETTINGS = {"unit": "unit", "axes": AXES, "tolerance": 0.05}
 ANSWERED = {"label": "label", "score": "score"}
+COMPARED_WITHOUT_SIMILARITIES = ["compared: missing pairs by group", "compared: worst cases"]
 NOT_COMPARED = {"made", "plan", "provenance"}
 """Parts of a report with dates, hashes and names of files."""
 
@@ -148,7 +151,7 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     told = []
     by_call = faceaudit.pairs(pairs, say=told.append, **names, **settings)
     assert told[:2] == [f"table: {len(pairs):,} rows", "compared: error rates by group"]
-    assert told[2:] == (["compared: missing pairs by group"] if missing else [])
+    assert told[2:] == (COMPARED_WITHOUT_SIMILARITIES if missing else [])
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
     assert ("exceeds" in set(by_call.missing["verdict"])) == bool(missing)
@@ -254,6 +257,14 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"axes": {"skin": ["light"]}}, "axes.skin is"),
         ({"name": "My audit"}, "name is 'My audit'"),
         ({"policy": {"face": 3}}, "face is no key here (did you mean faces?)"),
+        (
+            {"label": 5},
+            "label is of type int, the name of a column, or a list of names, was expected",
+        ),
+        (
+            {"reason": "gender"},
+            "column 'gender', row 0 is 'female', one of abstention, no face, fai",
+        ),
         ({"label": "skin"}, "column 'skin', row 0 is 'light', a label, '0' or '1', was expected"),
     ],
 )
@@ -283,6 +294,83 @@ def test_a_bad_cell_is_named_by_its_row(frame, column, cell, message):
     frame.iloc[3, frame.columns.get_loc(column)] = cell
     with pytest.raises(InputError, match=message):
         faceaudit.table(frame, **SETTINGS, **ANSWERED)
+
+
+@pytest.mark.parametrize("unit", ["unit", None])
+@pytest.mark.parametrize("name", ["label", "score", "error", "no_answer", "image_id"])
+def test_an_axis_with_a_name_that_the_audit_uses_is_refused(frame, tmp_path, unit, name):
+    """pandas said "columns overlap but no suffix specified" (B7), or a column was overwritten."""
+    frame = frame.rename(columns={"label": "truth", "score": "says", "image_id": "file"})
+    frame = frame.rename(columns={"skin": name})
+    settings = {"axes": {name: ["light", "dark"]}, "tolerance": 0.05}
+    message = f"axes: the column '{name}' has a name that the audit uses itself; rename the column"
+    with pytest.raises(InputError, match=message):
+        faceaudit.table(frame, unit=unit, label="truth", score="says", image="file", **settings)
+    content = {"name": "audit", "question": "?", "images": "faces.csv", "axes": settings["axes"]}
+    content |= {"columns": {"label": "truth", "score": "says", "image": "file"}}
+    content |= {"design": {"tolerance": 0.05}}
+    with pytest.raises(InputError, match=message):
+        from_file(tmp_path, frame, **content | ({} if unit else {"kind": "portraits"}))
+
+
+def test_columns_of_the_table_beside_a_report_are_no_names_of_axes(frame):
+    frame = frame.assign(why=None, weight=frame["unit"] + 1)
+    settings = SETTINGS | {"reason": "why", "outcomes": ["error", "no_face"], "weights": "weight"}
+    columns = set(faceaudit.table(frame, **settings, **ANSWERED).images) - set(AXES)
+    assert columns <= set(IMAGE_COLUMNS) and WEIGHT in columns
+    numbers = faceaudit.table(frame, **SETTINGS, outcome="score").images
+    assert set(numbers) - set(AXES) <= set(IMAGE_COLUMNS)
+
+
+@pytest.mark.parametrize("unit", ["unit", None])
+def test_a_column_of_reasons_is_checked_also_where_no_outcome_names_one(frame, tmp_path, unit):
+    """It was ignored in silence (B8)."""
+    frame = frame.assign(why=None)
+    frame.loc[3, ["score", "why"]] = [np.nan, "No face"]
+    settings = SETTINGS | {"unit": unit}
+    by_call = faceaudit.table(frame, **settings, **ANSWERED, reason="why")
+    assert said(by_call.report) == said(faceaudit.table(frame, **settings, **ANSWERED).report)
+    content = {"name": "audit", "question": "?", "images": "faces.csv", "axes": AXES}
+    content |= {"columns": {"reason": "why"}, "design": {"tolerance": 0.05}}
+    content |= {} if unit else {"kind": "portraits"}
+    for row, word, expected in (
+        (3, "timeout", "is 'timeout', one of abstention, no face, failed call was expected"),
+        (5, "no face", "is 'no face', an empty cell beside an answer was expected"),
+    ):
+        changed = frame.copy()
+        changed.loc[row, "why"] = word
+        with pytest.raises(InputError, match=f"column 'why', row {row} {expected}"):
+            faceaudit.table(changed, **settings, **ANSWERED, reason="why")
+        with pytest.raises(InputError, match=f"column 'why', row {row + 2} {expected}"):
+            from_file(tmp_path, changed, **content)
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [
+        ("frame", "n is of type DataFrame, a number of matched faces was expected"),
+        ("200", "n is of type str, a number of matched faces was expected"),
+        (10**9, "n is 1000000000, a whole number of at most 10,000,000 was expected"),
+        (2.5, "n is 2.5, a whole number of at least 2 was expected"),
+    ],
+)
+def test_a_plan_for_no_number_of_faces_is_one_sentence(frame, n, message):
+    """A frame was printed in the message (B3), and a billion faces had no end."""
+    with pytest.raises(InputError) as raised:
+        faceaudit.plan(frame if n == "frame" else n, **SETTINGS, **ANSWERED)
+    assert str(raised.value) == message
+
+
+def test_one_comparison_has_a_sentence_of_its_own(frame):
+    of_women = frame[frame["gender"] == "female"]
+    audit = faceaudit.table(
+        of_women.assign(wrong=0),
+        unit="unit",
+        axes={"skin": AXES["skin"]},
+        error="wrong",
+        tolerance=0.1,
+    )
+    assert "\nThe one comparison that is judged: 1 within the tolerance." in audit.report.answer
 
 
 @pytest.mark.parametrize("data", [[1], "faces.csv", None])

@@ -140,6 +140,63 @@ def test_an_axis_that_the_labels_tell_of_is_no_doubt(table, names, every):
     assert "labels" not in doubts(report)
 
 
+@pytest.mark.parametrize(
+    ("share", "doubted"), [(0.0, True), (0.03, True), (0.06, True), (0.25, False), (0.9, False)]
+)
+@pytest.mark.parametrize("positives", [0.5, 0.2])
+def test_a_classifier_that_says_nearly_always_the_same_is_doubted(share, doubted, positives):
+    """The doubt was all or nothing (A7). How frequent the classes are does not matter."""
+    unit = np.repeat(np.arange(500), 2)
+    positive = unit % 10 < 10 * positives
+    table = pd.DataFrame({"unit": unit, "skin": ["light", "dark"] * 500, "label": positive * 1})
+    told = np.random.default_rng(1).random(len(table)) < share
+    table["says"] = (positive & told) * 1
+    settings = {"unit": "unit", "axes": {"skin": ["light", "dark"]}, "tolerance": 0.1}
+    settings |= {"label": "label", "pred": "says"}
+    report = faceaudit.table(table, **settings).report
+    assert ("constant" in doubts(report)) == doubted
+    if doubted:
+        assert gate(report)[0] == 1
+    if doubted and share > 0:
+        missed = 100 * (1 - table["says"][positive].mean())
+        said = (
+            f"“0” of 100.0 of 100 images with the label “0” and of {missed:.1f} of 100 images with"
+        )
+        assert said in doubts(report)["constant"] and said in page(report)
+    turned = table.assign(label=1 - table["label"], says=1 - table["says"])
+    assert ("constant" in doubts(faceaudit.table(turned, **settings).report)) == doubted
+    # A model that is right about rare faces decides alike about most images.
+    right = faceaudit.table(
+        table.assign(label=(unit % 50 == 0) * 1, says=(unit % 50 == 0) * 1), **settings
+    )
+    assert not right.report.doubts
+
+
+@pytest.mark.parametrize(
+    ("threshold", "doubted"), [(0.5, False), (0.8, False), (0.84, True), (0.95, True), (-1.0, True)]
+)
+def test_a_recogniser_that_rejects_nearly_everybody_is_doubted(threshold, doubted):
+    """Genuine similarities lie around .8, and their spread is .02 (A7)."""
+    random = np.random.default_rng(2)
+    rows = []
+    for group in ("a", "b"):
+        for person in range(60):
+            for other in (person, person, (person + 1) % 60, (person + 2) % 60, (person + 3) % 60):
+                same = int(person == other)
+                similarity = random.normal(0.8, 0.02) if same else random.normal(0.3, 0.1)
+                rows.append((group, f"{group}{person}", f"{group}{other}", same, similarity))
+    frame = pd.DataFrame(rows, columns=["group", "first", "second", "same", "similarity"])
+    columns = {name: name for name in frame} | {"reference": "a", "tolerance": 0.05}
+    report = faceaudit.pairs(frame, **columns, threshold=threshold).report
+    assert ("constant" in doubts(report)) == doubted
+    if doubted:
+        assert gate(report)[0] == 1
+        taken = "one person" if threshold < 0 else "two people"
+        assert f"those of {taken}. Check the threshold" in doubts(report)["constant"]
+    accepted = faceaudit.pairs(frame, **columns, threshold=threshold, accept=["constant"])
+    assert accepted.gate() != 1
+
+
 def test_a_recogniser_that_hardly_tells_people_apart_is_doubted():
     random = np.random.default_rng(1)
     frame = pd.DataFrame({"same": np.tile([1, 0], 200), "similarity": random.random(400)})

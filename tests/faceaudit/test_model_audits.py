@@ -20,12 +20,15 @@ import numpy as np
 import torch
 
 SEEN = []
+BIAS = 0.0
 
 def paler(x):
     SEEN.append(len(x))
     return (x[:, 0] - x[:, 1] / 2).mean((1, 2)) + 45 / 255
 
 def brighter(x): return x[:, 0].mean((1, 2)) / 255
+
+def of_a_file_of_weights(x): return x[:, 0].mean((1, 2)) * (1 - BIAS)
 
 def corner(x): return x[:, :, 8:, 8:].mean((1, 2, 3))
 
@@ -205,6 +208,37 @@ def test_answers_and_the_plan_are_kept_in_a_folder(home, models, pictures):
     settings = settings | {"plan": plan, "folder": home / "other"}
     held = faceaudit.classifier(models.paler, home, pictures, **settings)
     assert held.report.plan.departures == moved.report.plan.departures
+
+
+@pytest.mark.parametrize("door", ["call", "file"])
+@pytest.mark.parametrize("unit", ["unit", None])
+def test_answers_of_another_model_that_has_the_same_version_are_not_taken(
+    home, models, pictures, monkeypatch, door, unit
+):
+    """A notebook cell that is run again defines another function of the same name (A2)."""
+    function = "models_of_test:of_a_file_of_weights"
+    content = (SET if unit else FOUND) | {
+        "model": {"kind": "python", "function": function, **PYTHON}
+    }
+    settings = SETTINGS | PYTHON | {"unit": unit, "folder": home / "kept"}
+
+    def audit(version="1"):
+        if door == "file":
+            return by_file(home, content, model_version=version)
+        function = models.of_a_file_of_weights
+        return faceaudit.classifier(function, home, pictures, **settings | {"version": version})
+
+    audit()
+    monkeypatch.setattr(models, "BIAS", 1e-5)
+    audit()  # a difference of rounding
+    monkeypatch.setattr(models, "BIAS", 0.1)
+    with pytest.raises(InputError) as raised:
+        audit()
+    assert "of the version '1' about 64 of 64 images are not those that " in str(raised.value)
+    key = "model.version" if door == "file" else "version"
+    assert f"; change {key}, or keep the answers in another folder" in str(raised.value)
+    assert "\n" not in str(raised.value) and raised.value.field == key
+    audit("2")
 
 
 def test_a_call_without_a_folder_leaves_no_file(home, models, pictures, monkeypatch):

@@ -1,6 +1,7 @@
 """A report is computed once more from its rows, and every difference is told."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -146,3 +147,37 @@ def test_rows_that_are_not_there_are_told(tmp_path):
     code, (line,) = verify(path)
     assert code == 3 and "say where it is with --file" in line
     assert main(["verify", str(path), "--file", str(elsewhere)]) == 0
+
+
+@pytest.mark.parametrize("rows_left", [None, 0])
+def test_a_table_without_rows_is_told(tmp_path, rows_left):
+    path = audited(tmp_path, pretended_table(60, 0.3, seed=1))
+    table = path.with_name("images.csv")
+    header, _, _ = table.read_text(encoding="utf-8").partition("\n")
+    table.write_text("" if rows_left is None else f"{header}\n", encoding="utf-8")
+    assert verify(path) == (3, [f"{table}: the table has no rows"])
+
+
+def test_a_report_without_a_comparison_is_told(tmp_path):
+    """It said “not enough values to unpack”."""
+    path = audited(tmp_path, pretended_table(60, 0.3, seed=1))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content |= {"effects": [], "averages": [], "missing": []}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert verify(path) == (3, ["small: the report has no comparison to judge"])
+
+
+@pytest.mark.parametrize("command", ["gate", "run"])
+def test_who_reads_the_output_may_close_it(tmp_path, monkeypatch, capfd, command):
+    """`| head` ended with “audit: [Errno 32] Broken pipe”."""
+    path = audited(tmp_path, pretended_table(60, 0.4, seed=1))
+    asked = path if command == "gate" else tmp_path / "small.yml"
+    expected = main([command, str(asked)])
+    capfd.readouterr()
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        assert main([command, str(asked)]) == expected
+    monkeypatch.undo()
+    assert capfd.readouterr().err == ""

@@ -57,7 +57,7 @@ from faceaudit.matched_comparisons import (
     with_missing_images,
     with_numbered_units,
 )
-from faceaudit.models.answers import Notify, ask_and_keep, silent
+from faceaudit.models.answers import ANSWERS_FOLDER, Notify, ask_and_keep, silent
 from faceaudit.models.asking import model_of, require_judged_answers
 from faceaudit.outcomes import (
     ERROR,
@@ -71,7 +71,7 @@ from faceaudit.outcomes import (
     with_outcomes,
 )
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
-from faceaudit.report.coverage import Covered, coverage_rows
+from faceaudit.report.coverage import WORST_CASES, Covered, coverage_rows, worst_case_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.monitored import monitored_part
 from faceaudit.report.page import contact_sheet
@@ -181,16 +181,18 @@ class MatchedImages:
             label_columns = []
         answer_column = columns.error or columns.number or columns.decision or columns.score
         more_columns = [*label_columns, answer_column, *annotated]
-        if specification.reads_reasons:
+        if specification.names_reasons:
             more_columns.append(columns.reason)
         if columns.weight is not None:
             more_columns.append(columns.weight)
         images = read_matched_images(rows, columns.image, specification, more_columns)
         if columns.weight is not None:
             images[WEIGHT] = read_weights(rows, columns.weight, images["unit"])
-        if specification.reads_reasons:
+        if specification.names_reasons:
             has_answer = rows.frame[answer_column].notna()
-            images["reason"] = read_reasons(rows, columns.reason, has_answer)
+            reasons = read_reasons(rows, columns.reason, has_answer)
+            if specification.reads_reasons:
+                images["reason"] = reasons
         if columns.error:
             images["error"] = read_errors(rows, columns.error)
             images["no_answer"] = images["error"].isna().astype(float)
@@ -255,7 +257,7 @@ class MatchedImages:
             assert isinstance(world, KnownTruth)
 
             def score(other_images: np.ndarray) -> np.ndarray:
-                scores, _ = ask_and_keep(model, other_images, folder / "answers")
+                scores, _ = ask_and_keep(model, other_images, folder / ANSWERS_FOLDER)
                 require_judged_answers(model, scores)
                 return scores
 
@@ -274,8 +276,9 @@ class MatchedImages:
             The families of the plan by their names, each with a row per comparison (see `judge`;
             "interactions" has estimate, low, high, p and p_holm), and besides them "thresholds",
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
-            "leakage" (every other attribute along it). Where labels of a face differ, "labels" says
-            how often they do, along every axis and placebo.
+            "leakage" (every other attribute along it). Where errors are counted and some are not
+            known, "worst cases" has the averages in which these count as errors. Where labels of a
+            face differ, "labels" says how often they do, along every axis and placebo.
         """
         frame = with_numbered_units(self.frame, plan)
         outcome = first_outcome(plan)
@@ -286,6 +289,10 @@ class MatchedImages:
             say(f"compared: {families.INTERACTIONS}")
         is_judged = has_own_missing(frame, places[MISSING], plan)
         tables = settle_together(tables, plan["level"], is_judged)
+        if outcome == ERROR and places[MISSING].any():
+            worst = average_effects(places, plan, ERROR)
+            tables[WORST_CASES] = worst.assign(subject=worst["axis"], measure="")
+            say(f"compared: {WORST_CASES}")
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
@@ -335,6 +342,7 @@ class MatchedImages:
             covered_faces(self.frame, outcome, plan["axes"]), plan["policy"]
         )
         parts["monitored"] = monitored_part(self.frame, plan)
+        parts["worst_cases"] = worst_case_rows(tables.get(WORST_CASES))
         labels = self.frame.get("label")
         one_class = labels is not None and labels.nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)

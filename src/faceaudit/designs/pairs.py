@@ -16,6 +16,7 @@ import pandas as pd
 
 from faceaudit import families
 from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
+from faceaudit.effects.verdicts import settled
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, listed_on_one_line
@@ -29,7 +30,8 @@ from faceaudit.models.answers import (
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
-from faceaudit.report.coverage import Covered, coverage_rows
+from faceaudit.report.coverage import WORST_CASES, Covered, coverage_rows, worst_case_rows
+from faceaudit.report.facts import INSTEAD_OF
 from faceaudit.report.limits import limits_of_pairs
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
@@ -164,7 +166,7 @@ class Pairs:
         people_label = "people" in specification.model_fields_set
         # People have little time.
         drawn = draw_pairs(frame, design.impostors, design.seed, few=people_label)
-        check_model(model, images)
+        check_model(model, images, folder)
         about = {}
         unlabelled = None
         if people_label:
@@ -295,6 +297,10 @@ class Pairs:
                 tables["missing pairs"] = missing_pairs
                 tables[families.ENROLMENT] = differences
                 say("compared: missing pairs by group")
+        if self.images is None and any_failure:
+            worst = _with_missing_as_errors(self.frame, threshold, plan)
+            tables[WORST_CASES] = settled(worst, plan["level"])
+            say(f"compared: {WORST_CASES}")
         return settle_together(tables, plan["level"], any_failure)
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -325,6 +331,7 @@ class Pairs:
         differences = tables[families.ENROLMENT] if failures else None
         parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differences, plan)
         parts["coverage"] = coverage_rows(self._covered(), plan["policy"])
+        parts["worst_cases"] = worst_case_rows(tables.get(WORST_CASES))
         return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
 
     def _covered(self) -> Covered:
@@ -614,6 +621,23 @@ def _missing_pairs(frame: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.Da
     return pd.concat(tables, ignore_index=True), differences
 
 
+def _with_missing_as_errors(frame: pd.DataFrame, threshold: float, plan: Plan) -> pd.DataFrame:
+    """Differences of error rates in which each pair without a similarity is an error.
+
+    Args:
+        frame: a row per pair, as of `Pairs`.
+        threshold: the least similarity of a match.
+        plan: of the audit.
+    """
+    wrong_side = threshold + np.where(frame["same"] == 1, -1.0, 1.0)
+    similarities = frame["similarity"].fillna(pd.Series(wrong_side, frame.index))
+    vertices = frame[["first", "second"]].to_numpy()
+    pairs = (similarities, frame["same"], frame["group"], vertices)
+    differences = _differences(pairs, threshold, plan, families.MEASURES)
+    contrasts = differences["group"].astype(str) + INSTEAD_OF + plan["reference"]
+    return differences.assign(subject=differences["group"], contrast=contrasts)
+
+
 def _sign(plan: Plan) -> int:
     """−1 where pairs are judged by distances, whose negatives are similarities, else 1."""
     return -1 if plan.get("distances") else 1
@@ -645,6 +669,13 @@ def _rates_and_differences(
     rates = vertex_bootstrap(
         *pairs, thresholds=[threshold], n_boot=RESAMPLES, seed=plan["seed"]
     ).curves
+    return rates, _differences(pairs, threshold, plan, measures)
+
+
+def _differences(
+    pairs: PairColumns, threshold: float, plan: Plan, measures: Sequence[str]
+) -> pd.DataFrame:
+    """Differences of the rates of groups from the reference, with p-values of `measures`."""
     differences = disparities_at_threshold(
         *pairs,
         threshold=threshold,
@@ -652,7 +683,7 @@ def _rates_and_differences(
         reference=plan["reference"],
     )
     differences = differences[differences["measure"].isin(measures)].reset_index(drop=True)
-    return rates, with_p_values(differences, plan)
+    return with_p_values(differences, plan)
 
 
 # --- the steps as functions

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.trend import largest_trend, portrait_trends
-from faceaudit.effects.verdicts import beyond_by_interval
+from faceaudit.effects.verdicts import beyond_by_interval, settled
 from faceaudit.families import (
     BOOSTED_AIPW,
     Plan,
@@ -64,7 +65,13 @@ from faceaudit.report.build import (
     rows_of,
     rows_with_sentences,
 )
-from faceaudit.report.coverage import Covered, coverage_rows
+from faceaudit.report.coverage import (
+    WORST_CASES,
+    Covered,
+    LeftOutRows,
+    coverage_rows,
+    worst_case_rows,
+)
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.names import comparable
@@ -171,7 +178,7 @@ class Portraits:
         required = [columns.image, identity, *axes, *specification.covariates, *label_columns]
         if not model_is_asked:
             required.append(answer_column)
-            if specification.reads_reasons:
+            if specification.names_reasons:
                 required.append(columns.reason)
         rows.require(required)
         names = rows.names(columns.image)
@@ -214,9 +221,11 @@ class Portraits:
             else:
                 frame[name] = _fifths(numbers[usable])
                 in_fifths.append(name)
-        if specification.reads_reasons and not model_is_asked:
+        if specification.names_reasons and not model_is_asked:
             has_answer = rows.frame[answer_column].notna()
-            frame["reason"] = read_reasons(rows, columns.reason, has_answer)
+            reasons = read_reasons(rows, columns.reason, has_answer)
+            if specification.reads_reasons:
+                frame["reason"] = reasons
         if columns.error:
             frame["error"] = read_errors(rows, columns.error)
             frame["no_answer"] = frame["error"].isna().astype(float)
@@ -274,7 +283,7 @@ class Portraits:
         rows_left_out = portraits.left_out["count"].sum()
         say(f"portraits: {len(images):,}, and {rows_left_out:,} rows left out")
         model = model_of(specification, device=device)
-        check_model(model, images)
+        check_model(model, images, folder)
         frame = portraits.frame
         labels = frame.get("label", pd.Series(np.nan, frame.index))
         seed = specification.design.seed
@@ -339,6 +348,11 @@ class Portraits:
         say(f"compared: {families.MISSING_GAPS}")
         is_judged = has_own_missing(frame, every_portrait[MISSING], plan)
         tables = settle_together(tables, plan["level"], is_judged)
+        if outcome == ERROR and every_portrait[MISSING].any():
+            worst = _differences_between_levels(every_portrait, [ERROR], plan)
+            worst = worst.assign(subject=worst["axis"], measure="")
+            tables[WORST_CASES] = settled(worst, plan["level"])
+            say(f"compared: {WORST_CASES}")
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
             say("compared: other thresholds")
@@ -385,17 +399,23 @@ class Portraits:
         parts["left_out"] = rows_of("left_out", left_out)
         covered = self._covered(list(plan["axes"]), first_outcome(plan), left_out)
         parts["coverage"] = coverage_rows(covered, plan["policy"])
+        parts["worst_cases"] = worst_case_rows(tables.get(WORST_CASES))
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 
     def _with_missing_portraits(self, axes: list[str], outcome: str) -> pd.DataFrame:
         """Every portrait, and whether its outcome is unknown: identity, axes and missing (0 or 1).
 
-        Missing are portraits without a label or an answer, and those that are left out for a value
-        that was not expected, as is done with the missing images of matched faces.
+        Where errors are counted first, there is the error as well, 1 where it is missing. Missing
+        are portraits without a label or an answer, and those that are left out for a value that was
+        not expected, as is done with the missing images of matched faces.
         """
         there = self.frame[["identity", *axes]].assign(missing=self.frame[outcome].isna())
         left_out = self.left_out_portraits.assign(missing=True)
-        return pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
+        portraits = pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
+        if outcome == ERROR:
+            known = self.frame[ERROR].reset_index(drop=True).reindex(portraits.index)
+            portraits[ERROR] = known.fillna(1.0)
+        return portraits
 
     def _covered(self, axes: list[str], outcome: str, left_out: pd.DataFrame) -> Covered:
         """People and answers in every combination of levels, and rows that are left out."""
@@ -406,7 +426,6 @@ class Portraits:
         unanswered = 1 - answered.groupby([frame[axis] for axis in axes], observed=False).mean()
         # A combination without a portrait has no share; it is the one with the fewest people.
         unanswered = unanswered[strata.size() > 0]
-        unexpected = left_out.loc[~left_out["on_purpose"].astype(bool), "count"].sum()
         return Covered(
             unit="people",
             place="cell",
@@ -414,8 +433,25 @@ class Portraits:
             fewest=int(people.min()),
             emptiest=_stratum_name(unanswered.idxmax()),
             unanswered=float(unanswered.max()),
-            left_out=float(unexpected / (len(frame) + unexpected)),
+            left_out=self._rows_left_out(axes, left_out),
         )
+
+    def _rows_left_out(self, axes: list[str], left_out: pd.DataFrame) -> LeftOutRows:
+        """The largest share of rows that are left out for a value that was not expected."""
+        reasons = [row for row in rows_of("left_out", left_out) if not row.on_purpose]
+        count = sum(row.count for row in reasons)
+        by_count = attrgetter("count")
+        largest = max(reasons, key=by_count, default=None)
+        shares = [LeftOutRows(count / (len(self.frame) + count), count, largest=largest)]
+        for axis in axes:
+            count = int(self.left_out_portraits[axis].isna().sum())
+            of_levels = self.frame[axis].value_counts(sort=False)
+            level = str(of_levels.idxmin())
+            fewest = int(of_levels.min())
+            of_axis = [row for row in reasons if row.column == axis]
+            largest = max(of_axis, key=by_count, default=None)
+            shares.append(LeftOutRows(count / fewest, count, axis, level, fewest, largest))
+        return max(shares, key=attrgetter("share"))
 
 
 # --- reading

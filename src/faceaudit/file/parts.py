@@ -802,7 +802,8 @@ class CoveragePolicy(FilePart):
     faces: int = Field(default=30, ge=2)
     # Largest share of the images that have no answer or no label.
     unanswered: Fraction = 0.2
-    # Largest share of a table's rows that are left out for a value that was not expected.
+    # Largest share of a table's rows that are left out for a value that was not expected; where it
+    # is the level of an axis that was not, also against the rows of the axis's smallest level.
     left_out: Fraction = 0.05
     # Whether the verdicts hold at every look, however often the gate is asked.
     monitor: Annotated[bool, Field(strict=True)] = False

@@ -8,7 +8,7 @@ file are relative to its own folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -38,6 +38,7 @@ from faceaudit.file.parts import (
 from faceaudit.outcomes import (
     ERROR,
     FLIP,
+    MISSING,
     NUMBER,
     OF_LABELS,
     OF_TWO_CLASSES,
@@ -48,8 +49,20 @@ from faceaudit.outcomes import (
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import composed, paths_on_disk
 
-PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answer")
+PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answer", MISSING)
 """Columns of a table of portraits once it is read; axes and covariates have other names."""
+IMAGE_COLUMNS = (
+    "image_id",
+    "unit",
+    "error",
+    "no_answer",
+    "label",
+    "score",
+    NUMBER,
+    "reason",
+    "unit_weight",  # `faceaudit.effects.survey_weights.WEIGHT`
+)
+"""Columns of the table of matched images beside a report; axes have other names."""
 MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
 MOST_COMBINATIONS = 100
@@ -377,6 +390,9 @@ class Specification(parts.FilePart):
             threshold,
             "a score from 0 to 1",
         )
+        if self.kind == "classification":
+            for name in self.axes:
+                _require_another_name(name, "axes", IMAGE_COLUMNS)
         number = len(self.axes) + len(self.placebos)
         require(
             bool(self.axes) and number <= MOST_AXES,
@@ -525,15 +541,7 @@ class Specification(parts.FilePart):
                     found=name,
                     expected="columns that are no axes",
                 )
-            if name in PORTRAIT_COLUMNS:
-                own = ", ".join(PORTRAIT_COLUMNS)
-                raise InputError(
-                    f"{key}: the column {name!r} has a name that the audit uses itself; rename the "
-                    f"column (names in use: {own})",
-                    field=key,
-                    found=name,
-                    expected=f"another name than {own}",
-                )
+            _require_another_name(name, key, PORTRAIT_COLUMNS)
         if self.design.adjustment != REGRESSION:
             others = len(self.axes) + len(self.covariates) > 1
             found = f"{self.design.adjustment} with one axis and no covariate"
@@ -660,6 +668,11 @@ class Specification(parts.FilePart):
         return not REASONS.keys().isdisjoint(self.outcomes)
 
     @property
+    def names_reasons(self) -> bool:
+        """Whether the audit counts images by the reason, or names a column of reasons."""
+        return self.reads_reasons or "reason" in self.columns.model_fields_set
+
+    @property
     def rated_attributes(self) -> list[str]:
         """Attributes that people rate in the images that the model is shown, each once."""
         return list(dict.fromkeys([self.attribute, *self.annotated]))
@@ -728,6 +741,25 @@ class Specification(parts.FilePart):
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]
+
+
+def _require_another_name(name: str, key: str, in_use: Sequence[str]) -> None:
+    """Raise InputError where a column has a name that the audit uses itself.
+
+    Args:
+        name: of the column.
+        key: that names it.
+        in_use: names that the audit uses.
+    """
+    if name in in_use:
+        own = ", ".join(in_use)
+        raise InputError(
+            f"{key}: the column {name!r} has a name that the audit uses itself; rename the column "
+            f"(names in use: {own})",
+            field=key,
+            found=name,
+            expected=f"another name than {own}",
+        )
 
 
 def read_specification(path: str | Path) -> Specification:

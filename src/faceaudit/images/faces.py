@@ -132,7 +132,7 @@ def make_labelled_images(
         )
     say(f"faces: {len(faces.index):,} images of {faces.description}")
     people_follow = isinstance(specification.people, AnnotationTool)
-    check_model(model, faces.images, people_follow)
+    check_model(model, faces.images, folder, people_follow)
     if faces.labelled is not None:
         people = specification.people
         assert isinstance(people, SimulatedCrowd)  # whose answers alone come with the faces

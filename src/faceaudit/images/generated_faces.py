@@ -76,7 +76,8 @@ def images_of_generator(
         doubts: list[tuple[str, str]] = []
         generator.card["hyperplanes_sha256"] = file_hash(specification.beside(source.hyperplanes))
         checked = views.synthesize(codes[:CHECKED_IMAGES], "samples")
-        check_model(model, checked, isinstance(specification.people, AnnotationTool))
+        people_follow = isinstance(specification.people, AnnotationTool)
+        check_model(model, checked, folder, people_follow)
     else:
         fitted, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
     fitted.planes.save(folder / DIRECTIONS_FILE)
@@ -186,7 +187,8 @@ def _directions_from_answers(
             found="the model under audit",
             expected="another model",
         )
-    check_model(model, samples, isinstance(specification.people, AnnotationTool))
+    people_follow = isinstance(specification.people, AnnotationTool)
+    check_model(model, samples, views.folder, people_follow)
     measures = views.measure(samples)  # before people answer: a reader may fail
     _, labels = views.rate(samples, "samples", specification.rated_attributes_of_samples)
     reader_hashes = {reader.name: reader.hash for reader in views.readers}

@@ -33,6 +33,10 @@ Notify = Callable[[str], None]
 NO_FACE = "no face found"
 ABSTAINED = "abstained"
 """Reasons of missing answers that are outcomes; any other reason is a failed call."""
+ANSWERS_FOLDER = "answers"
+"""Folder of an audit that keeps the answers of its models."""
+ANSWERS_FILE = "answers.sqlite"
+"""Name of the file in it."""
 PROBABILITY_ROUNDING = 1e-5
 """How far off [0, 1] a float32 probability may be by rounding."""
 
@@ -307,7 +311,7 @@ class AnswerCache:
 
     def __init__(self, folder: Path, model: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "answers.sqlite"
+        self.path = folder / ANSWERS_FILE
         self.calls = 0
         self._model = model
         # Key of an image → the bytes of its answer and the reason, as in the table.
@@ -384,7 +388,8 @@ class AnswerCache:
             reasons.append(reason)
         width = max([1, *map(len, values)])
         missing = [np.nan] * width
-        table = np.array([value if len(value) else missing for value in values])
+        rows = [value if len(value) else missing for value in values]
+        table = np.reshape(rows, (len(rows), width))
         return ModelAnswers(table if width > 1 else table[:, 0], np.array(reasons, str))
 
     def _remember(self, rows: Iterable[tuple[str, bytes | None, str]]) -> None:
@@ -469,3 +474,24 @@ def kept_answers(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
             # Not cut, as the model prepares images itself: only the keys are of what it sees.
             model.fill_cache(cache, images, pending, bar.update)
         return cache.answers(keys)
+
+
+def answers_kept_before(
+    model: BlackBox, images: np.ndarray, folder: str | Path
+) -> tuple[np.ndarray, ModelAnswers]:
+    """The answers of a model that are kept already; the model is not asked.
+
+    Args:
+        model, images, folder: as of `kept_answers`.
+
+    Returns:
+        Whether each image has an answer there (n,), and what is read of those answers.
+    """
+    if not (Path(folder) / ANSWERS_FILE).is_file():
+        return np.zeros(len(images), bool), ModelAnswers(np.empty(0), np.empty(0, str))
+    model.identify(images)
+    keys = [image_key(image) for image in model.cut_images(images)]
+    with closing(AnswerCache(Path(folder), model.hash)) as cache:
+        were_kept = np.array([cache.has(key) for key in keys], bool)
+        kept = cache.answers([key for key in keys if cache.has(key)])
+    return were_kept, model.told(kept)

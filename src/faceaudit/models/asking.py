@@ -8,9 +8,20 @@ import numpy as np
 
 from faceaudit.file.parts import Http, ModelSettings, NodePackage, TableOfScores, one_of, require
 from faceaudit.file.specification import Specification
-from faceaudit.models.answers import BlackBox, Reading, ask_and_keep, require_answers
+from faceaudit.models.answers import (
+    ANSWERS_FILE,
+    ANSWERS_FOLDER,
+    BlackBox,
+    Reading,
+    answers_kept_before,
+    ask_and_keep,
+    require_answers,
+)
 from faceaudit.models.local import ANSWER_TOLERANCE, CHECKED_IMAGES, LocalModel, local_model
 from faceaudit.utils.errors import InputError, require_extra
+
+KEPT_TOLERANCE = 1e-3
+"""Kept answers may differ by so much: a GPU, or another machine or library, rounds otherwise."""
 
 
 def model_of(
@@ -56,7 +67,7 @@ def has_rows(folder: Path) -> bool:
     The folder itself says little: it is made before a model is asked, which can fail as long as an
     extra is not installed.
     """
-    path = folder / "answers.sqlite"
+    path = folder / ANSWERS_FILE
     if not path.is_file():
         return False
     with closing(sqlite3.connect(path, timeout=60)) as connection:
@@ -88,21 +99,26 @@ def require_judged_answers(model: BlackBox, answers: np.ndarray) -> None:
         require_answers(answers, model.name)
 
 
-def check_model(model: BlackBox, images: np.ndarray, people_follow: bool = False) -> None:
+def check_model(
+    model: BlackBox, images: np.ndarray, folder: Path, people_follow: bool = False
+) -> None:
     """Ask a model twice about 64 of the images, in batches of other images the second time.
 
-    The second time the images come in batches of one, two, three …, from the last to the first. A
-    model on the network is not tried, and its answers are judged as they come.
+    The second time the images come in batches of one, two, three …, from the last to the first.
+    Answers that were kept before have to be those that the model gives now. A model on the network
+    is not tried, and its answers are judged as they come.
 
     Args:
         model: under audit.
         images: uint8 (n, 3, height, width).
+        folder: of the audit, which keeps the answers.
         people_follow: whether people are asked next. Their time is not spent on a model that says
             the same of all images, whose report would need no label.
 
     Raises:
-        InputError: the model gives no answers, or two to one image; or the same one to every image,
-            where no report can or should be made of that.
+        InputError: the model gives no answers, or two to one image, or another one than the answer
+            that is kept; or the same one to every image, where no report can or should be made of
+            that.
     """
     if not isinstance(model, LocalModel):
         return
@@ -117,17 +133,49 @@ def check_model(model: BlackBox, images: np.ndarray, people_follow: bool = False
     backwards = np.arange(len(images))[::-1]
     for batch in np.split(backwards, starts[starts < len(images)]):
         second, _ = model.ask(images[batch])
-        if not _same_answers(first[batch], second):
+        if not _same_answers(first[batch], second, ANSWER_TOLERANCE):
             raise InputError(
                 f"{model.name}: two answers for the same image in two batches; it must answer the "
                 "same every time: turn off dropout, batch statistics and random augmentation",
                 field=model.name,
                 expected="the same answer to an image every time",
             )
+    _require_kept_answers(model, images, first, folder)
 
 
-def _same_answers(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two answers about the same images are equal up to the rounding of a batch."""
+def _require_kept_answers(
+    model: LocalModel, images: np.ndarray, answers: np.ndarray, folder: Path
+) -> None:
+    """Raise InputError where a model answers otherwise now than it did when answers were kept.
+
+    Args:
+        model: under audit.
+        images: uint8 (n, 3, height, width).
+        answers: that the model gives about them now.
+        folder: of the audit.
+    """
+    were_kept, kept = answers_kept_before(model, images, folder / ANSWERS_FOLDER)
+    differs = [
+        not _same_answers(was, now, KEPT_TOLERANCE)
+        for was, now in zip(kept.values, answers[were_kept], strict=True)
+    ]
+    if any(differs):
+        version = model.description.get("version")
+        named = f" of the version {version!r}" if version else ""
+        raise InputError(
+            f"{model.name}: its answers{named} about {sum(differs)} of {len(differs)} images are "
+            f"not those that {folder} keeps; change model.version, or keep the answers in another "
+            "folder",
+            field="model.version",
+            found=version,
+            expected="the answers that were kept, or another version",
+        )
+
+
+def _same_answers(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
+    """Whether two answers about the same images are equal up to rounding."""
+    if np.isnan(first).all() and np.isnan(second).all():  # of faces that are not found, no vectors
+        return True
     return first.shape == second.shape and np.allclose(
-        second, first, rtol=ANSWER_TOLERANCE, atol=ANSWER_TOLERANCE, equal_nan=True
+        second, first, rtol=tolerance, atol=tolerance, equal_nan=True
     )

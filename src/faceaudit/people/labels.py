@@ -20,7 +20,7 @@ from faceaudit.effects import error_rates
 from faceaudit.file.parts import ImageFolder, Reader, TableOfLabels
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables
-from faceaudit.models.answers import BlackBox, Notify
+from faceaudit.models.answers import ANSWERS_FOLDER, BlackBox, Notify
 from faceaudit.models.asking import ask, model_of
 from faceaudit.people.tasks import Questionnaire
 from faceaudit.utils.errors import InputError
@@ -105,7 +105,7 @@ def ask_for_labels(
             say("people: labels stand in the table")
     elif isinstance(people, Reader):
         readers = _open_readers(specification, people, attributes, model, device)
-        labels = _labels_by_readers(images, readers, people, folder / "answers")
+        labels = _labels_by_readers(images, readers, people, folder / ANSWERS_FOLDER)
         say("people: a classifier read the images in their place")
     else:
         labels = labels_by_people(images, attributes, specification, folder, stage)

@@ -14,7 +14,7 @@ from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WIT
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.build import comparison_sentence
-from faceaudit.report.coverage import is_met
+from faceaudit.report.coverage import is_met, worst_case_sentence
 from faceaudit.report.schema import (
     ADJUSTED_COLUMNS,
     PARTS_OF_MODELS,
@@ -23,6 +23,7 @@ from faceaudit.report.schema import (
     ModelEffect,
     ModelsReport,
     Report,
+    WorstCase,
 )
 from faceaudit.utils.files import hash_of_content
 
@@ -94,7 +95,8 @@ def _contradictions_of_row(row: Comparison, report: Report, judged: int) -> Iter
         "generator": {"kind": report.data.get("made_by")},
         "outcomes": [facts.first_outcome_of(dict(report))],
     }
-    if not _follows(row, report):
+    tolerance = facts.tolerance_of_row(row, facts.first_outcome_of(dict(report)), report.tolerance)
+    if not _follows(row, tolerance, report.level):
         yield f"the verdict {row.verdict!r} does not follow from its row: {row.sentence}"
     elif row.sentence != comparison_sentence(row, plan, judged):
         yield f"the sentence does not say what its row has: {row.sentence}"
@@ -115,6 +117,11 @@ def _contradictions(report: Report) -> Iterator[str]:
     for row in report.coverage:
         if row.met != is_met(row.demand, row.found, row.limit):
             yield f"whether coverage is enough does not follow from its row: {row.sentence}"
+    for row in report.worst_cases:
+        if not _follows(row, report.tolerance, report.level):
+            yield f"the verdict {row.verdict!r} does not follow from its row: {row.sentence}"
+        elif row.sentence != worst_case_sentence(row):
+            yield f"the sentence does not say what its row has: {row.sentence}"
     if _threshold_doubts(report) != [
         doubt.sentence for doubt in report.doubts if doubt.name == "thresholds"
     ]:
@@ -147,13 +154,12 @@ def _silent_departures(report: Report) -> Iterator[str]:
             yield f"the plan does not accept the doubt {doubt.name!r}, and no departure says so"
 
 
-def _follows(row: Comparison, report: Report) -> bool:
+def _follows(row: Comparison | WorstCase, tolerance: float, level: float) -> bool:
     """Whether the verdict of a comparison is one that its numbers allow."""
-    tolerance = facts.tolerance_of_row(row, facts.first_outcome_of(dict(report)), report.tolerance)
     p = row.p_beyond_holm
     if p is None or row.estimate is None:
         return row.verdict == NOT_ESTIMABLE
-    if p < report.level:
+    if p < level:
         return row.verdict == EXCEEDS and abs(row.estimate) > tolerance
     # Two one-sided tests at 5 % are the 90 % interval.
     interval = facts.interval90_of(row)

@@ -2,15 +2,49 @@
 
 A verdict "within" on two faces, or on the images that were left after the hard ones were taken out,
 says little. The audit file has the demands (`policy`), and the plan keeps them.
+
+An effect can be spread over errors and missing answers, so that each part of it is small. So where
+answers are missing, averages are also computed with them as errors, the worst case.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
+import pandas as pd
+
 from faceaudit import words
-from faceaudit.report.schema import Coverage, Demand, Report
+from faceaudit.effects.verdicts import EXCEEDS
+from faceaudit.report import facts
+from faceaudit.report.schema import Coverage, Demand, LeftOut, Report, WorstCase
+
+WORST_CASES = "worst cases"
+"""Table of the averages in which each missing answer counts as an error."""
+
+
+@dataclass(frozen=True)
+class LeftOutRows:
+    """Rows of a table that are left out for values that were not expected.
+
+    All of them count against all rows that could have been used. Those whose level of an axis is
+    none of the named ones count against the rows of its smallest level as well: a group that is
+    left out may be small among all rows, and still as large as one that is compared.
+
+    Attributes:
+        share: the largest of these shares; that of an axis may be above 1.
+        rows: how many rows are left out there.
+        axis: whose share it is; "" of all rows.
+        level: the level of the axis with the fewest rows.
+        rows_of_level: how many rows of use it has.
+        largest: the value that most of the rows are left out for, if there are any.
+    """
+
+    share: float = 0.0
+    rows: int = 0
+    axis: str = ""
+    level: str = ""
+    rows_of_level: int = 0
+    largest: LeftOut | None = None
 
 
 @dataclass(frozen=True)
@@ -25,7 +59,7 @@ class Covered:
         emptiest: name of the cell or group with the largest share of images without use.
         unanswered: that share: images that are absent, or have no answer or no label.
         lacking: what has none: "images", or "pairs of one kind" (of one person, or of two).
-        left_out: share of a table's rows that are left out for a value that was not expected.
+        left_out: of portraits, rows that are left out for a value that was not expected.
     """
 
     unit: str
@@ -35,7 +69,7 @@ class Covered:
     emptiest: str
     unanswered: float
     lacking: str = "images"
-    left_out: float = 0.0
+    left_out: LeftOutRows = LeftOutRows()
 
 
 def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]:
@@ -57,7 +91,7 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
     there: dict[Demand, float] = {
         "faces": covered.fewest,
         "unanswered": covered.unanswered,
-        "left_out": covered.left_out,
+        "left_out": covered.left_out.share,
     }
     rows = []
     for demand, found in there.items():
@@ -72,27 +106,45 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
 def coverage_sentences(report: Report, *, met: bool) -> list[str]:
     """The demands that are met, or those that are not, in words.
 
-    Where rows are left out, the column and the value that most of them have are named.
+    Among those that are not are worst cases beyond the tolerance.
 
     Args:
-        report: with its coverage, and of portraits what is left out.
+        report: with its coverage.
         met: whether those are wanted that are met.
     """
-    sentences = []
-    for row in report.coverage:
-        if row.met == met:
-            more = _largest_reason(report) if row.demand == "left_out" else []
-            sentences.append(" ".join([row.sentence, *more]))
+    sentences = [row.sentence for row in report.coverage if row.met == met]
+    if not met:
+        sentences += [row.sentence for row in worst_cases_beyond(report)]
     return sentences
 
 
-def _largest_reason(report: Report) -> list[str]:
-    """For which value most rows are left out that should not be: a sentence, or none."""
-    unexpected = [row for row in report.left_out if not row.on_purpose]
-    if not unexpected:
+def worst_cases_beyond(report: Report) -> list[WorstCase]:
+    """The worst cases beyond the tolerance, of axes or groups of which no verdict says so."""
+    subjects = {facts.subject_of(row) for row in facts.with_verdict(report.judged, EXCEEDS)}
+    return [
+        row for row in report.worst_cases if row.verdict == EXCEEDS and row.subject not in subjects
+    ]
+
+
+def worst_case_rows(table: pd.DataFrame | None) -> list[WorstCase]:
+    """The part `worst_cases` of a report.
+
+    Args:
+        table: a row per comparison, judged for itself: the columns of `WorstCase`, but for the
+            sentence; None where no answer is missing.
+    """
+    if table is None:
         return []
-    largest = max(unexpected, key=attrgetter("count"))
-    return words.render_sentences("largest_reason_left_out", largest)
+    columns = [name for name in WorstCase.model_fields if name != "sentence"]
+    rows = [WorstCase(**row, sentence="") for row in table[columns].to_dict("records")]
+    return [row.model_copy(update={"sentence": worst_case_sentence(row)}) for row in rows]
+
+
+def worst_case_sentence(row: WorstCase) -> str:
+    """The sentence of a worst case."""
+    rate = facts.measure_abbreviation(row.measure)
+    (sentence,) = words.render_sentences("worst_case", row, rate)
+    return sentence
 
 
 def is_met(demand: Demand, found: float, limit: float) -> bool:

@@ -34,6 +34,7 @@ from faceaudit.report.schema import (
     Report,
     Robustness,
     Verdict,
+    WorstCase,
 )
 from faceaudit.utils.formatting import tolerated
 
@@ -110,7 +111,7 @@ def interval_of(row: Comparison) -> Interval | None:
     return Interval(row.low, row.high)
 
 
-def interval90_of(row: Comparison) -> Interval | None:
+def interval90_of(row: Comparison | WorstCase) -> Interval | None:
     """The 90 % interval of a comparison; None where it cannot be estimated."""
     if row.low90 is None or row.high90 is None:
         return None

@@ -40,7 +40,8 @@ def gate(
         report: the report, or the path of its `report.json`; of several models in one report, the
             path alone, and the worst of them decides.
         fail_on: by default the gate asks for a decision: every average over all faces must be
-            decided, and the coverage must be that of the audit file's policy. "inconclusive": every
+            decided, the coverage must be that of the audit file's policy, and no average may be
+            beyond the tolerance only because missing answers count as errors. "inconclusive": every
             comparison in a cell must be decided as well. "exceeds": only a comparison beyond the
             tolerance stands in the way, however little is known.
         allow_departures: whether a model may pass though the plan was not kept.
@@ -147,16 +148,18 @@ def _too_little_known(report: Report, every_comparison: bool) -> list[str]:
 def _undecided_averages(report: Report) -> list[Comparison]:
     """The comparisons over all faces or portraits that are not decided.
 
-    One that is decided says little of another axis, level or outcome. A further outcome that cannot
-    be estimated, such as false positives where an axis moves the label, does not stand in the way:
-    the coverage already asks for answers in every cell.
+    One that is decided says little of another axis, level or outcome. Those of what is missing are
+    asked for as well, if there are any. A further outcome that cannot be estimated, such as false
+    positives where an axis moves the label, does not stand in the way: the coverage already asks
+    for answers in every cell.
     """
     parts = dict(report)
     # A recogniser is compared between groups, and over all of them there is nothing to compare.
     averages = facts.averages(parts) or report.disparities
     further = facts.of_further_outcomes(report.judged, facts.first_outcome_of(parts))
     undecided = [row for row in averages if row.verdict in UNDECIDED_VERDICTS]
-    return undecided + facts.with_verdict(further, INCONCLUSIVE)
+    of_missing = [row for row in report.judged if facts.is_of_missing(row)]
+    return undecided + facts.with_verdict([*further, *of_missing], INCONCLUSIVE)
 
 
 def _passed(report: Report) -> str:

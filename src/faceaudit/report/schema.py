@@ -424,6 +424,30 @@ class Monitored(Part):
     sentence: str
 
 
+class WorstCase(Part):
+    """An average comparison of errors in which each missing answer counts as an error.
+
+    Attributes:
+        subject: the axis, or the group of a verification.
+        contrast, measure: the two levels or groups; of a verification which error rate, else "".
+        estimate, low, high, low90, high90, p_beyond_holm, verdict: as of `Effect`, adjusted over
+            these comparisons alone.
+        sentence: the finding in words.
+    """
+
+    subject: str
+    contrast: str
+    measure: str
+    estimate: Number
+    low: Number
+    high: Number
+    low90: Number
+    high90: Number
+    p_beyond_holm: Number
+    verdict: Verdict
+    sentence: str
+
+
 class Leak(Part):
     """How far an annotated attribute moves along an axis."""
 
@@ -599,6 +623,8 @@ class Report(Part):
         doubts: what makes the report hard to believe.
         coverage: whether enough is there for the model to pass, a row for each demand.
         monitored: of an audit whose policy monitors the gate; null of others.
+        worst_cases: where errors are counted and some are not known, the averages in which these
+            count as errors; they are not judged with the others, and the gate looks at them.
         tolerance, level, threshold: decisions.
         data: counts: images, units, no_image, no_answer, no_label, error_rate, and so on.
         effects: by cell.
@@ -640,6 +666,7 @@ class Report(Part):
     doubts: list[Doubt] = []
     coverage: list[Coverage]
     monitored: Monitored | None = None
+    worst_cases: list[WorstCase] = []
     tolerance: float
     level: float
     threshold: float

@@ -51,10 +51,13 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
     return value
 
 
-def check_whole(name: str, value: float, least: int) -> None:
-    """Raise InputError unless a number is whole and at least `least`."""
-    if not isinstance(value, Integral) or value < least:
+def check_whole(name: str, value: float, least: int, most: int | None = None) -> None:
+    """Raise InputError unless a number is whole, at least `least`, and at most `most`."""
+    too_large = most is not None and value > most
+    if not isinstance(value, Integral) or value < least or too_large:
         expected = f"a whole number of at least {least}"
+        if too_large:
+            expected = f"a whole number of at most {most:,}"
         raise InputError(
             f"{name} is {value!r}, {expected} was expected",
             field=name,

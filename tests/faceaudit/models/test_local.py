@@ -249,7 +249,7 @@ def test_a_file_that_takes_one_image_inside_is_asked_one_at_a_time(tmp_path, sha
     expected = SHARES.max(1) if options.get("more", [[""]])[0][0] == "ReduceMax" else SHARES[:, 0]
     np.testing.assert_allclose(model.ask(IMAGES).values, expected, atol=1e-6)
     assert model.card()["asked"] == "one image at a time"
-    check_model(model, IMAGES)
+    check_model(model, IMAGES, tmp_path)
 
 
 SQUEEZED = ("Squeeze", ["answer"], "squeezed", {})
@@ -274,7 +274,7 @@ def test_a_file_that_squeezes_its_answer_is_asked_about_a_lone_image(
     expected = expit(SHARES @ np.array(matrix)[:, column])
     np.testing.assert_allclose(model.ask(IMAGES).values, expected, atol=1e-6)
     np.testing.assert_allclose(model.ask(IMAGES[:1]).values, expected[:1], atol=1e-6)
-    check_model(model, IMAGES)
+    check_model(model, IMAGES, tmp_path)
 
 
 @pytest.mark.parametrize("count", [24, 1])
@@ -466,16 +466,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("function", "reading", "message"), REFUSED)
-def test_what_is_no_model_is_refused(function, reading, message):
+def test_what_is_no_model_is_refused(tmp_path, function, reading, message):
     with pytest.raises(ValueError, match=message):
-        check_model(python(function, reading), IMAGES)
+        check_model(python(function, reading), IMAGES, tmp_path)
 
 
-def test_people_are_not_asked_for_labels_of_a_model_that_says_the_same_of_all_images():
+def test_people_are_not_asked_for_labels_of_a_model_that_says_the_same_of_all_images(tmp_path):
     constant = python(lambda x: np.full(len(x), 0.5), Reading())
-    check_model(constant, IMAGES)  # a report of labels that are there names it
+    check_model(constant, IMAGES, tmp_path)  # a report of labels that are there names it
     with pytest.raises(InputError, match=r"is 0\.5 for every image; a constant"):
-        check_model(constant, IMAGES, people_follow=True)
+        check_model(constant, IMAGES, tmp_path, people_follow=True)
 
 
 def test_an_error_names_the_field_and_what_was_expected(tmp_path):

@@ -1,7 +1,9 @@
 """The answer of a report with many averages, with names of any writing, and with undecided ones."""
 
+import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from pretended_audits import pretended_table
@@ -10,6 +12,7 @@ import faceaudit
 from faceaudit.report.answer import MOST_SENTENCES, answer_of
 from faceaudit.report.gate import gate
 from faceaudit.report.page import answer_html, card, page
+from faceaudit.run import run_audit
 from faceaudit.utils import seeding
 
 SIX = ["error", "fpr", "fnr", "selection", "score", "flip"]
@@ -156,8 +159,46 @@ def test_the_largest_reason_for_leaving_out_rows_is_named():
     first_box = page(report).partition("<nav")[0]
     for shown in (first_box, card(report), answer_html(report), "\n".join(gate(report)[1])):
         assert said in shown
+    against = (
+        "not expected: 110. Against the 300 rows of “light”, its smallest level, that is 36.7 %; "
+    )
+    assert f"{against}{said}" in first_box
     enough = faceaudit.table(frame, policy={"left_out": 0.5}, **settings).report
     assert "skin is “unclear” (90)." in page(enough).partition("<nav")[0]
+
+
+@pytest.mark.parametrize("others", [140, 160, 600])
+@pytest.mark.parametrize("ignore", [None, {"skin": ["VI"]}])
+def test_rows_of_another_level_count_against_the_smallest_one(tmp_path, others, ignore):
+    """A third level of 4.8 % of all rows disappeared, and the model passed (A3)."""
+    counts = {"I": 6000, "V": 3000, "VI": others}
+    skin = np.repeat(list(counts), list(counts.values()))
+    frame = pd.DataFrame({"skin": skin, "wrong": np.arange(len(skin)) % 20 == 0})
+    frame["image_id"] = frame.index
+    axes = {"skin": ["I", "V"]}
+    settings = {"unit": None, "axes": axes, "error": "wrong", "tolerance": 0.05}
+    audit = faceaudit.table(frame, **settings, ignore=ignore)
+    is_too_much = ignore is None and others > 150
+    assert audit.verdict == "within" and audit.gate() == (2 if is_too_much else 0)
+    row = audit.report.coverage[-1]
+    assert row.found == pytest.approx(0 if ignore else others / 3000)
+    told = f"expected: {others}. Against the 3,000 rows of “V”, its smallest level, that is "
+    assert (told in row.sentence) == (ignore is None)
+    if is_too_much:
+        assert told in repr(audit) and told in page(audit.report).partition("<nav")[0]
+    # An empty cell is another level, too; a label that is none counts against all rows.
+    frame["skin"] = frame["skin"].replace("VI", None)
+    audit = faceaudit.table(frame, **settings, ignore=ignore)
+    assert audit.report.coverage[-1].found == pytest.approx(others / 3000)
+    frame = frame.assign(skin=skin, label=0, says=frame["wrong"] * 1)
+    frame.loc[:99, "label"] = 7
+    content = {"name": "audit", "kind": "portraits", "question": "?", "axes": axes}
+    content |= {"columns": {"decision": "says"}, "images": "faces.csv"}
+    content |= {"design": {"tolerance": 0.05}, "ignore": {"skin": ["VI"]}}
+    (tmp_path / "audit.yml").write_text(json.dumps(content), encoding="utf-8")
+    frame.to_csv(tmp_path / "faces.csv", index=False)
+    row = run_audit(tmp_path / "audit.yml", lambda line: None).coverage[-1]
+    assert row.found == pytest.approx(100 / 9000) and "1.1 % of all rows;" in row.sentence
 
 
 def undecided_by(report, low, high):

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 from pretended_audits import pretend
 
@@ -11,6 +13,7 @@ from faceaudit.report.build import comparison_sentence
 from faceaudit.report.gate import gate
 from faceaudit.report.page import card, page
 from faceaudit.report.schema import Coverage, Disparity, Doubt, read_report, write_report
+from faceaudit.utils import seeding
 from faceworld.audit import main
 
 FAMILIES = ("effects", "averages", "missing", "disparities", "failures_to_enrol")
@@ -34,7 +37,8 @@ def with_verdicts(report, verdicts, family="effects"):
         row = row.model_copy(update={"outcome": "missing"})
     of_recogniser = family in FAMILIES[3:]
     if of_recogniser:
-        told = {"measure": "FTE", "group": "b", "reference": "a", "rate": 0.1}
+        measure = "FTE" if family == "failures_to_enrol" else "FNMR at threshold"
+        told = {"measure": measure, "group": "b", "reference": "a", "rate": 0.1}
         told |= {"reference_rate": 0.1, "identities": 9}
         row = Disparity(**row.model_dump(include={*Disparity.model_fields}), **told)
     plan = {"tolerance": report.tolerance}
@@ -159,6 +163,108 @@ def test_a_model_that_refuses_dark_faces_does_not_pass():
     report = faceaudit.build_report(changed, changed.analyse(plan), plan, plan)
     assert report.verdict == "exceeds" and "for dark (missing; " in report.answer
     assert gate(report)[0] == 1
+
+
+def with_silence(units, errors, seed, *, of_errors=0.0):
+    """Matched faces, light and dark: dark ones err more often, and a share of that is no answer."""
+    random = seeding.rng(seed, "errors and missing answers")
+    rows = []
+    for unit in range(units):
+        for skin in ("light", "dark"):
+            wrong = random.random() < 0.02 + errors * (skin == "dark")
+            silent = wrong and skin == "dark" and random.random() < of_errors
+            rows.append((unit, skin, unit % 2, None if silent else (unit + wrong) % 2))
+    return pd.DataFrame(rows, columns=["face", "skin", "truth", "says"])
+
+
+AUDITED = {"axes": {"skin": ["light", "dark"]}, "label": "truth", "pred": "says", "tolerance": 0.05}
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_an_effect_that_is_spread_over_errors_and_missing_answers_does_not_pass(unit, tmp_path):
+    """Each part was within for itself (A4)."""
+    frame = with_silence(6000, 0.065, seed=1, of_errors=0.5)
+    audit = faceaudit.table(frame, unit=unit, **AUDITED)
+    report = audit.report
+    assert report.verdict == "within" and {row.verdict for row in report.judged} == {"within"}
+    (row,) = report.worst_cases
+    known = frame.assign(error=(frame["says"] != frame["truth"]).astype(float))
+    rates = known.groupby("skin")["error"].mean()
+    assert row.verdict == "exceeds" and row.low > 0.05
+    assert row.estimate == pytest.approx(rates["dark"] - rates["light"], abs=1e-12)
+    said = "Skin: if each image without an answer or a label counts as an error, the error rate "
+    assert row.sentence.startswith(said) and row.sentence.endswith(": beyond the tolerance.")
+    assert gate(report) == (2, [f"coverage: {row.sentence}"])
+    assert gate(report, "exceeds")[0] == 0
+    for shown in (page(report).partition("<nav")[0], card(report), repr(audit)):
+        assert row.sentence in shown
+    edited = report.model_copy(
+        update={"worst_cases": [row.model_copy(update={"verdict": "within"})]}
+    )
+    assert "the verdict 'within' does not follow" in gate(edited)[1][0]
+    # Two raters who tie where the model errs leave no label.
+    wrong = frame["says"].isna()
+    tied = frame.assign(says=frame["truth"], r1=frame["truth"])
+    tied["r2"] = frame["truth"].where(~wrong, 1 - frame["truth"])
+    tied["says"] = frame["says"].fillna(1 - frame["truth"])
+    audit = faceaudit.table(tied, unit=unit, **AUDITED | {"label": ["r1", "r2"]})
+    assert audit.report.worst_cases[0].verdict == "exceeds" and audit.gate() == 2
+    audit.save(tmp_path)
+    if unit:
+        assert faceaudit.verify(tmp_path / "report.json")[0] == 0
+
+
+def test_an_undecided_average_of_missing_answers_closes_the_gate():
+    """No code asked that it be decided (A4)."""
+    frame = with_silence(400, 0.0, seed=4)
+    dark = (frame["skin"] == "dark") & (frame["face"] % 20 == 0)
+    frame.loc[dark, "says"] = None
+    report = faceaudit.table(frame, unit="face", **AUDITED).report
+    missing = report.missing[0]
+    assert report.effects[0].verdict == "within" and missing.verdict == "inconclusive"
+    assert gate(report)[0] == 2 and f"inconclusive: {missing.sentence}" in gate(report)[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_few_missing_answers_do_not_change_what_the_gate_says(seed):
+    whole = with_silence(600, 0.0, seed=seed)
+    few = whole.copy()
+    few.loc[seeding.rng(seed, "few").random(len(few)) < 0.01, "says"] = None
+    for unit in ("face", None):
+        codes = [faceaudit.table(frame, unit=unit, **AUDITED).gate() for frame in (whole, few)]
+        assert codes == [0, 0]
+    assert not faceaudit.table(whole, unit="face", **AUDITED).report.worst_cases
+
+
+def test_pairs_without_a_similarity_count_as_errors_in_the_worst_case():
+    random = seeding.rng(1, "pairs without a similarity")
+    rows = []
+    for group in ("a", "b"):
+        for person in range(300):
+            for other in (person, person, (person + 1) % 300):
+                same = int(other == person)
+                similarity = (0.7 if same else 0.2) + 0.05 * random.standard_normal()
+                lot = random.random()
+                if group == "b" and same and lot < 0.04:
+                    similarity = np.nan
+                elif group == "b" and same and lot < 0.08:
+                    similarity = 0.3
+                rows.append((group, f"{group}{person}", f"{group}{other}", same, similarity))
+    frame = pd.DataFrame(rows, columns=["group", "first", "second", "same", "similarity"])
+    columns = {name: name for name in frame}
+    columns |= {"reference": "a", "threshold": 0.5, "tolerance": 0.055}
+    report = faceaudit.pairs(frame, **columns).report
+    worst = {row.measure: row for row in report.worst_cases}
+    genuine = frame[frame["same"] == 1]
+    missed = genuine.groupby("group")["similarity"].agg(lambda s: (~(s >= 0.5)).mean())
+    of_positives = worst["FNMR at threshold"]
+    assert of_positives.estimate == pytest.approx(missed["b"] - missed["a"], abs=1e-12)
+    assert of_positives.sentence.startswith("b: if each pair without a similarity counts as an ")
+    assert worst["FMR at threshold"].estimate == 0
+    filled = frame.assign(similarity=frame["similarity"].fillna(0))
+    alone = faceaudit.pairs(filled, **columns).report.disparities
+    (row,) = [row for row in alone if row.measure == of_positives.measure]
+    assert (of_positives.low, of_positives.high) == pytest.approx((row.low, row.high), abs=1e-12)
 
 
 def test_departures_close_the_gate_unless_they_are_allowed(audit_file, capsys):
