@@ -48,6 +48,17 @@ def second(first):
     return faceaudit.table(TABLE, **MONITORED, previous=first)
 
 
+@pytest.fixture(scope="module")
+def audits(first, second):
+    return {
+        "first": first,
+        "second": second,
+        "plain": faceaudit.table(TABLE, **SETTINGS),
+        "release": faceaudit.table(OTHER_MODEL, **MONITORED, previous=second),
+        "all at once": faceaudit.table(TABLE, **MONITORED),
+    }
+
+
 def looks(audit):
     part = audit.report.monitored
     return part.look, part.release, part.earlier_faces
@@ -60,11 +71,11 @@ def said(report):
     return json.dumps(content).replace("the table", "faces.csv")
 
 
-def test_looks_and_releases_are_counted_by_what_changed(first, second):
+def test_looks_and_releases_are_counted_by_what_changed(first, second, audits):
     assert looks(first) == (1, 1, 0)
     assert looks(second) == (2, 1, FEW)
     assert looks(faceaudit.table(TABLE, **MONITORED, previous=second)) == (2, 1, FEW)
-    release = faceaudit.table(OTHER_MODEL, **MONITORED, previous=second)
+    release = audits["release"]
     assert looks(release) == (3, 2, MORE)
     assert looks(faceaudit.table(TABLE, **MONITORED, previous=release)) == (4, 3, MORE)
     assert release.report.plan.kept
@@ -131,13 +142,13 @@ def test_the_audit_file_gives_what_the_call_gives(tmp_path, first, second):
         run_audit(path, list)
 
 
-def test_report_and_card_say_it_in_one_sentence(second):
+def test_report_and_card_say_it_in_one_sentence(second, audits):
     sentence = second.report.monitored.sentence
     assert sentence.startswith("The gate is monitored: this is look 2, at release 1 of the model")
     assert "hold at all looks at once" in sentence
     assert sentence in page(second.report)
     assert sentence in card(second.report)
-    assert "The gate is monitored" not in page(faceaudit.table(FIRST, **SETTINGS).report)
+    assert "The gate is monitored" not in page(audits["plain"].report)
 
 
 def test_a_changed_number_of_looks_is_noticed(tmp_path, second):
@@ -222,12 +233,9 @@ def test_a_classifier_that_is_asked_counts_its_looks():
 # --- two models
 
 
-def test_comparisons_of_monitored_audits_hold_at_every_look(second):
-    release = faceaudit.table(OTHER_MODEL, **MONITORED, previous=second)
-    changed = faceaudit.compare(second, release)
-    once = faceaudit.compare(
-        faceaudit.table(TABLE, **SETTINGS), faceaudit.table(OTHER_MODEL, **SETTINGS)
-    )
+def test_comparisons_of_monitored_audits_hold_at_every_look(audits):
+    changed = faceaudit.compare(audits["second"], audits["release"])
+    once = faceaudit.compare(audits["plain"], faceaudit.table(OTHER_MODEL, **SETTINGS))
     assert changed.monitored.release == 1
     assert changed.monitored.sentence.startswith("The comparison is monitored: it is the first")
     assert once.monitored is None
@@ -248,14 +256,7 @@ def test_comparisons_of_monitored_audits_hold_at_every_look(second):
         ("all at once", "release", "the faces of old came at other looks"),
     ],
 )
-def test_comparisons_that_are_refused(first, second, old, new, message):
-    audits = {
-        "first": first,
-        "second": second,
-        "plain": faceaudit.table(TABLE, **SETTINGS),
-        "release": faceaudit.table(OTHER_MODEL, **MONITORED, previous=second),
-        "all at once": faceaudit.table(TABLE, **MONITORED),
-    }
+def test_comparisons_that_are_refused(audits, old, new, message):
     with pytest.raises(InputError, match=message):
         faceaudit.compare(audits[old], audits[new])
 
@@ -345,10 +346,9 @@ def test_calls_that_are_refused(first, settings, message):
         faceaudit.table(TABLE, **(MONITORED | {"previous": first} | settings))
 
 
-def test_a_look_that_was_not_monitored_is_refused():
-    plain = faceaudit.table(FIRST, **SETTINGS)
+def test_a_look_that_was_not_monitored_is_refused(audits):
     with pytest.raises(InputError, match="previous is an audit of small that is not monitored"):
-        faceaudit.table(TABLE, **MONITORED, previous=plain)
+        faceaudit.table(TABLE, **MONITORED, previous=audits["plain"])
 
 
 @pytest.mark.parametrize(
