@@ -89,15 +89,16 @@ def test_a_third_level_is_not_passed_over(audit, capsys):
     ran, passed, lines = audit(table, **PORTRAITS)
     assert (ran, passed) == (0, 2)
     assert lines == [
-        "coverage: Rows left out for a value that was not expected: 33.8 %; 5.0 % are allowed. The "
-        "largest part of them: skin is “middle” (676)."
+        "coverage: Rows left out for a level of skin that was not expected: 676. Against the 660 "
+        "rows of “light”, its smallest level, that is 102.4 %; 5.0 % are allowed. The largest part "
+        "of them: skin is “middle” (676)."
     ]
     main(["run", str(audit.folder / "small.yml")])
     assert lines[0] in capsys.readouterr().out.splitlines()
     assert audit.again("--fail-on", "inconclusive")[1] == 2
     card = (audit.folder / "small" / "model_card.md").read_text(encoding="utf-8")
     page = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
-    assert "33.8 %" in card and "33.8 %" in page.partition("<nav")[0]
+    assert "102.4 %" in card and "102.4 %" in page.partition("<nav")[0]
     ignored = {"ignore": {"skin": ["middle"]}, "name": "another"}
     audit(table, **PORTRAITS, **ignored)
     report = read_report(audit.folder / "another" / "report.json")

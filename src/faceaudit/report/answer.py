@@ -136,7 +136,7 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
             "notes",
             counts,
             len(judged),
-            is_only_one=len(judged) == 1,
+            several=len(judged) > 1,
             beyond_alone=len(beyond_alone),
             too_few_data=len(undecided) - len(beyond_alone),
             of_portraits=bool(parts.get("gaps")),
