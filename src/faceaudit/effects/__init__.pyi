@@ -32,6 +32,12 @@ from .reweighting import transport as transport
 from .risks import direct_effects as direct_effects
 from .risks import risk_differences as risk_differences
 from .risks import score_interval as score_interval
+from .standardisation import AskedPeople as AskedPeople
+from .standardisation import MadePairs as MadePairs
+from .standardisation import StandardisedShift as StandardisedShift
+from .standardisation import standardised_shift as standardised_shift
+from .twins import CalibratedChange as CalibratedChange
+from .twins import calibrated_change as calibrated_change
 from .verdict_chances import VerdictChances as VerdictChances
 from .verdict_chances import chances_of_verdicts as chances_of_verdicts
 from .verdict_chances import levels_of_cells as levels_of_cells

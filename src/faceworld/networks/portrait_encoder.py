@@ -1,4 +1,4 @@
-"""An encoder: from portraits to codes of the known-truth generator, so that portraits can be edited.
+"""Encoder of portraits into codes of the known-truth generator, which then can be edited.
 
 To change one attribute of a portrait, one needs a code from which the generator draws it. For a
 StyleGAN such a code is found by projection, or by an encoder such as pSp (Richardson et al., CVPR
@@ -22,15 +22,23 @@ from faceaudit.utils import seeding
 from facerender.parameters import HAIR_STYLES, INDEX
 from faceworld.known_truth import HAIR_STYLE_LEVELS, LATENTS, LINKS, KnownTruthGenerator
 from faceworld.networks.architectures import box_mean, halving
-from faceworld.networks.training import Data, Lazy, Loss, Recipe, Settings, Trained, Variation
-from faceworld.networks.training import one_cycle
+from faceworld.networks.training import (
+    Data,
+    Lazy,
+    Loss,
+    Recipe,
+    Settings,
+    Trained,
+    Variation,
+    one_cycle,
+)
 
 READ_LATENTS: tuple[str, ...] = tuple(
     name for name in LATENTS if name not in ("hair_style", "texture_seed")
 )
-"""Latents whose coordinates are read. A hair style is a class, and a texture's seed is no amount."""
+"""Latents whose coordinates are read: a hair style is a class, a texture's seed no amount."""
 SPREAD = 1.3
-"""Standard deviation of the coordinates that are drawn; the generator samples them with 1."""
+"""Standard deviation of drawn coordinates; the generator samples them with 1."""
 FAR = 2.4
 """Coordinates are read up to so many standard deviations: an item that is worn has no upper end."""
 DRAWN_STYLES = {

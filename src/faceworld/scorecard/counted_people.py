@@ -6,7 +6,7 @@ in the drawn picture is added to the portrait, which keeps what the encoder coul
 
 Each portrait that is redrawn from its code is a twin of the portrait, whose code is known. Reading
 a twin and moving it shows what the encoder's errors do, since the twin can be moved exactly too
-(`faceaudit.effects.calibrated_change`).
+(`faceaudit.effects.twins`).
 """
 
 from collections.abc import Callable

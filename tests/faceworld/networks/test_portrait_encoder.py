@@ -1,4 +1,4 @@
-"""The encoder: faces it learns from, codes that give back what is read, and training that learns."""
+"""The encoder: faces it learns from, codes that give back what is read, and training."""
 
 import numpy as np
 import pytest

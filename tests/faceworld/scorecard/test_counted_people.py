@@ -20,6 +20,11 @@ def read(pictures):
     return pictures[:, 0].reshape(len(pictures), -1).astype(float)
 
 
+def read_too_high(pictures):
+    """The third value is read seven too high."""
+    return read(pictures) + np.array([0, 0, 7, 0])
+
+
 @pytest.fixture
 def people():
     codes = np.random.default_rng(1).integers(60, 120, (6, 4)).astype(float)
@@ -52,19 +57,17 @@ def test_portraits_get_their_donors_values_and_keep_the_rest(people):
 def test_what_cannot_be_read_stays_on_the_portrait(people):
     codes, donors, _ = people
     portraits = draw(codes)
-    seen = edit_portraits(
-        portraits, donors, AXIS, lambda pictures: read(pictures) + [0, 0, 7, 0], draw
-    )
+    misread = edit_portraits(portraits, donors, AXIS, read_too_high, draw)
     known = edit_portraits(portraits, donors, AXIS, read, draw)
-    assert (seen.pairs != known.pairs).any()
-    np.testing.assert_array_equal(seen.on(portraits), known.on(portraits))
+    assert (misread.pairs != known.pairs).any()
+    np.testing.assert_array_equal(misread.on(portraits), known.on(portraits))
 
 
 def test_colours_end_where_pictures_end():
     codes = np.array([[250.0, 100, 0, 0], [100.0, 100, 0, 0]])
     donors = np.array([[1, 0], [1, 0]])
     edits = edit_portraits(draw(codes), donors, AXIS, read, draw)
-    brighter = draw(codes + [5, 0, 0, 0])
+    brighter = draw(codes + np.array([5, 0, 0, 0]))
     assert edits.on(brighter)[1, 1, 0, 0, 0] == 255
     assert edits.on(brighter)[0, 0, 0, 0, 0] == 105
 

@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 
 from faceaudit.effects.resampling import draw_weights
-from faceaudit.effects.standardised_shift import AskedPeople, MadePairs, standardised_shift
+from faceaudit.effects.standardisation import AskedPeople, MadePairs, standardised_shift
 from faceaudit.utils.errors import InputError
 
 CLUSTERS, N = 60, 300

@@ -1,10 +1,10 @@
-"""The mean change calibrated on twins, against the t interval, a loop over people, and a known bias."""
+"""The mean change calibrated on twins, against the t interval, a loop, and a known bias."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from faceaudit.effects.calibrated_change import calibrated_change
+from faceaudit.effects.twins import calibrated_change
 from faceaudit.utils.errors import InputError
 
 
