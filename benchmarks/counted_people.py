@@ -49,7 +49,7 @@ AUDITED = ("celeba-like", "fairface-like")
 COUNTING = "01_observational_audit"
 """Whose raters label the portraits."""
 SETTINGS = lineage.load_profile("laptop")
-WOMEN = 1000
+WOMEN = 800
 HAIR = ("hair_length",)
 ATTRIBUTES = (*HAIR, "gender", "age", "makeup", "smiling", "facial_hair", "hair_colour")
 SCENE = ("yaw", "pitch", "light_azimuth", "light_elevation", "light_power")
@@ -125,8 +125,11 @@ def answers_of(seed: int, aims: dict) -> Answers:
     women, group = counted_women(seed)
     donors = counted_people.donors_of(group, seed)
     skins = women[:, facerender.INDEX["skin_colour"]][torch.from_numpy(donors)]
-    planes, dual = instrument.calibrated_directions(seed)
-    axis = Axis(planes.select(["skin_colour"]), dual.loc["skin_colour"].to_numpy())
+    codes = instrument.calibrated(seed, aims)
+    of_women = codes.reshape(-1, 2, 2, 2, codes.shape[-1])[:, :, :, 0]  # transect, skin, hair
+    made = instrument.parameters_of(of_women)
+    planes, _ = instrument.calibrated_directions(seed)
+    axis = Axis.of_step(planes.select(["skin_colour"]), np.diff(of_women, axis=1).mean((0, 1, 2)))
 
     def read(portraits: np.ndarray) -> np.ndarray:
         return ENCODER.encode(WORLD, portraits)
@@ -134,9 +137,6 @@ def answers_of(seed: int, aims: dict) -> Answers:
     portraits = draw(women)
     edits = counted_people.edit_portraits(portraits, donors, axis, read, draw_codes)
     of_twins = counted_people.edit_portraits(edits.redrawn, donors, axis, read, draw_codes)
-    codes = instrument.calibrated(seed, aims)
-    of_women = codes.reshape(-1, 2, 2, 2, codes.shape[-1])[:, :, :, 0]  # transect, skin, hair
-    made = instrument.parameters_of(of_women)
     pictures = {
         "portrait": portraits,
         "truth": np.stack([draw(do(women, skin_colour=skin)) for skin in skins.T], axis=1),

@@ -58,7 +58,7 @@ device = "cpu"
 seed = 20200715
 image_size = 64
 n_transects = 400
-n_encoder = 16000
+n_train = 10000
 
 # %% tags=["remove-cell"]
 stage = Stage("n12_counted_people", profile=profile, device=device, seed=seed)
@@ -225,44 +225,37 @@ shown.style.format("{:+z.2f}")
 #
 # The second way leaves made faces aside. A network, the *encoder*, reads a code off each portrait, from which the
 # generator draws nearly the same face. It was trained on renders of random codes and has seen no portrait. We move the
-# code along skin's direction of the dual basis ([](04_orthogonalization)), until its decision value is that of a donor.
-# Then the generator draws the moved code.
+# code along the experiment's step from light to dark skin, which began as a row of the dual basis and was calibrated on
+# made faces ([](05_transect_generation)), until its decision value is that of a donor. Then the generator draws the
+# moved code.
 
-# %% tags=["remove-cell"]
-EPOCHS, HELD_OUT = 8, 500
+# %% tags=["hide-cell"]
+EPOCHS = 8
+n_learned = n_train * 8 // 5  # an encoder reads all of a face, a classifier one thing
+drawn = portrait_encoder.draw_coordinates(n_learned, seed)
 
 
-def renders(n: int, first_seed: int, name: str) -> np.ndarray:
+def renders() -> np.ndarray:
     """Faces of random codes, to learn from."""
-    drawn = portrait_encoder.draw_coordinates(n, first_seed)
     codes = torch.from_numpy(portrait_encoder.codes_of(world, drawn))
-    return draw(world.parameters(codes), name)
+    return draw(world.parameters(codes), "learned")
 
 
-# %% tags=["remove-cell"]
-def targets(n: int, first_seed: int) -> np.ndarray:
-    """What the encoder learns to say of them."""
-    return portrait_encoder.targets_of(portrait_encoder.draw_coordinates(n, first_seed))
-
-
-# %% tags=["remove-cell"]
-shape = (n_encoder, 3, image_size, image_size)
-held_out = renders(HELD_OUT, seed + 1, "held_out"), targets(HELD_OUT, seed + 1)
+# %% tags=["hide-cell"]
 encoder = networks.train_encoder(
-    Lazy(shape, partial(renders, n_encoder, seed, "learned")),
-    targets(n_encoder, seed),
+    Lazy((n_learned, 3, image_size, image_size), renders),
+    portrait_encoder.targets_of(drawn),
     stage.path("encoder.safetensors"),
     seed=seed,
     epochs=EPOCHS,
-    held_out=held_out,
     device=device,
 )
 
 # %%
 planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "calibrated.npz"))
-basis = stage.load("04_orthogonalization", "calibrated.npz")
-direction = pd.DataFrame(basis["dual"], basis["names"]).loc["skin_colour"].to_numpy()
-skin_axis = counted_people.Axis(planes.select(["skin_colour"]), direction)
+steps = stage.load("05_transect_generation", "steps.npy").reshape(2, 2, 2, -1)
+to_dark = np.diff(steps[:, :, 0], axis=0).mean(axis=(0, 1))  # of women, over hair
+skin_axis = counted_people.Axis.of_step(planes.select(["skin_colour"]), to_dark)
 
 
 # %%

@@ -1,8 +1,9 @@
 """Portraits of counted people, edited: what another skin colour would have changed about each.
 
-An encoder reads a code off each portrait. The code is moved along one direction of the dual basis,
-until the attribute's decision value is that of a donor, and is drawn again. What the move changes
-in the drawn picture is added to the portrait, which keeps what the encoder could not read.
+An encoder reads a code off each portrait. The code is moved along the experiment's direction of an
+attribute, until the attribute's decision value is that of a donor, and is drawn again. What the
+move changes in the drawn picture is added to the portrait, which keeps what the encoder could not
+read.
 
 Each portrait that is redrawn from its code is a twin of the portrait, whose code is known. Reading
 a twin and moving it shows what the encoder's errors do, since the twin can be moved exactly too
@@ -60,15 +61,24 @@ def donors_of(group: ArrayLike, seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Axis:
-    """An attribute's hyperplane, and the direction that moves its decision value and no other.
+    """An attribute's hyperplane, and a direction that moves codes along the attribute.
 
     Attributes:
         plane: the hyperplane of one attribute.
-        direction: (D,), the attribute's row of the dual basis.
+        direction: (D,), along which the decision value grows by one.
     """
 
     plane: Hyperplanes
     direction: np.ndarray
+
+    @classmethod
+    def of_step(cls, plane: Hyperplanes, step: np.ndarray) -> "Axis":
+        """The axis along a step (D,) of the experiment, of any length.
+
+        A step that was calibrated on made faces moves other attributes less than the row of the
+        dual basis that it began with.
+        """
+        return cls(plane, step / (plane.normals[0] @ step))
 
     def values(self, codes: np.ndarray) -> np.ndarray:
         """Decision values (n,) of codes (n, D)."""

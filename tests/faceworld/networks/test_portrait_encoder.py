@@ -91,7 +91,8 @@ def test_training_learns_to_read(trained, world):
 
 def test_a_batch_changes_no_code(trained, world):
     made, images, _ = trained
-    np.testing.assert_array_equal(made.encode(world, images[:3]), made.encode(world, images)[:3])
+    few, many = (made.encode(world, images[:n]) for n in (3, 320))
+    np.testing.assert_allclose(few, many[:3], atol=1e-12)
 
 
 def test_images_are_learned_as_they_are():

@@ -76,3 +76,11 @@ def test_other_arrays_than_pictures_are_refused(people):
     codes, donors, _ = people
     with pytest.raises(InputError, match="images must be uint8"):
         edit_portraits(draw(codes).astype(float), donors, AXIS, read, draw)
+
+
+def test_an_axis_along_a_step_of_any_length_reaches_the_values(people):
+    codes, _, _ = people
+    axis = Axis.of_step(PLANE, np.array([3.0, 1.0, 0.0, -2.0]))
+    moved = axis.move(codes, np.full(6, 40.0))
+    np.testing.assert_allclose(axis.values(moved), 40)
+    np.testing.assert_allclose((moved - codes)[:, 3], -2 * (moved - codes)[:, 1])
