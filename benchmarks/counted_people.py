@@ -14,14 +14,15 @@ on the same seeds:
   added to the model's answer about the portrait; and all of these with twins that calibrate them.
 
 Networks and portraits are those of `counted_gap.py` and `seeds.py`, seed by seed, at the size of
-the laptop's profile; networks that the former has trained are taken from where it keeps them. To
-save time, only the first of the counted women are asked about, and the truth is that about them.
-The encoder is the one that ships. It takes half a minute of one core a seed, and two more where the
+the laptop's profile; networks that the former has trained are taken from where it keeps them. The
+encoder is the one that ships. It takes a minute of one core a seed, and two more where the
 networks are trained. The answers of every finished seed stay in `build/counted_people`, to go on
 from after an interruption; remove it after a change of the code.
 """
 
 import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import instrument
@@ -49,7 +50,6 @@ AUDITED = ("celeba-like", "fairface-like")
 COUNTING = "01_observational_audit"
 """Whose raters label the portraits."""
 SETTINGS = lineage.load_profile("laptop")
-WOMEN = 800
 HAIR = ("hair_length",)
 ATTRIBUTES = (*HAIR, "gender", "age", "makeup", "smiling", "facial_hair", "hair_colour")
 SCENE = ("yaw", "pitch", "light_azimuth", "light_elevation", "light_power")
@@ -91,13 +91,14 @@ def counted_women(seed: int) -> tuple[torch.Tensor, np.ndarray]:
     )
     answers = crowd.annotate(seen, SETTINGS.n_raters, seed=seed, stage=COUNTING)
     scores = crowd.mean_scores(answers)
-    women = np.flatnonzero(error_rates.majority(scores["gender"]).eq(0))[:WOMEN]
+    women = np.flatnonzero(error_rates.majority(scores["gender"]).eq(0))
     skin = error_rates.discretize(scores["skin_colour"], *error_rates.STRATA["skin_colour"])
     return portraits.parameters[women], skin.iloc[women].astype(str).to_numpy()
 
 
 def draw(parameters: torch.Tensor) -> np.ndarray:
-    return np.array(render_to_store(parameters, SIZE, WORK / "pictures.npy"))
+    with TemporaryDirectory(dir=WORK) as folder:  # other seeds may be run at the same time
+        return np.array(render_to_store(parameters, SIZE, Path(folder) / "pictures.npy"))
 
 
 def draw_codes(codes: np.ndarray) -> np.ndarray:
@@ -311,7 +312,7 @@ def main() -> None:
     table = pd.concat([estimates(seed, aims) for seed in seeds], ignore_index=True)
     facts = {
         "seeds": len(seeds),
-        "women": WOMEN,
+        "portraits": SETTINGS.n_test,
         "transects": instrument.N,
     }
     packages = ["torch", "numpy", "scikit-learn", "statsmodels"]
