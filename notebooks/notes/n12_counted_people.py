@@ -371,7 +371,7 @@ Markdown(
 # ## Over seeds
 #
 # One run says little: luck can favour any way. `benchmarks/counted_people.py` repeats all of this with other networks,
-# portraits, raters, directions and made faces. A constant, the mean truth of all seeds, is the yardstick: a way is of
+# portraits, raters, directions and made faces. A constant, the mean truth of twenty seeds, is the yardstick: a way is of
 # use where its error is clearly smaller. *Truth held* is the share of the seeds in which the interval contains the truth.
 
 # %%
