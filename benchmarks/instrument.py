@@ -99,16 +99,21 @@ def goals(base: torch.Tensor) -> dict[str, Any]:
     return cells | scores[[*HELD]].mean().to_dict()
 
 
-def calibrated(
-    seed: int, aims: dict[str, Any], a_round: int = N, raters: int = RATERS
-) -> np.ndarray:
-    """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
+def calibrated_directions(seed: int) -> tuple[Hyperplanes, pd.DataFrame]:
+    """Planes of all that is rated or measured, and their dual basis, a row an attribute."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
     faces = parameters_of(sampled)
     planes = directions.fit_fractional(sampled, rated(faces, seed, "directions"))
     ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
     planes = planes.join(Hyperplanes((*MEASURED_PARAMETERS,), ridge.coef_, ridge.intercept_))
-    dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
+    return planes, pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
+
+
+def calibrated(
+    seed: int, aims: dict[str, Any], a_round: int = N, raters: int = RATERS
+) -> np.ndarray:
+    """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
+    planes, dual = calibrated_directions(seed)
     axes = dual.loc[AXES].to_numpy()
     held = {name: special.logit(aims[name]) for name in HELD}
     recipe = {"youngest": special.logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}

@@ -38,8 +38,14 @@ from .risks import score_interval as score_interval
 from .shapley import sets_of as sets_of
 from .shapley import shapley_shares as shapley_shares
 from .shared_people import covariance_of_means as covariance_of_means
+from .standardisation import AskedPeople as AskedPeople
+from .standardisation import MadePairs as MadePairs
+from .standardisation import StandardisedShift as StandardisedShift
+from .standardisation import standardised_shift as standardised_shift
 from .trend import matched_trends as matched_trends
 from .trend import portrait_trends as portrait_trends
+from .twins import CalibratedChange as CalibratedChange
+from .twins import calibrated_change as calibrated_change
 from .verdict_chances import VerdictChances as VerdictChances
 from .verdict_chances import chances_of_verdicts as chances_of_verdicts
 from .verdict_chances import levels_of_cells as levels_of_cells

@@ -6,6 +6,8 @@ from .classifiers import load_all as load_all
 from .classifiers import predict as predict
 from .classifiers import train_classifier as train_classifier
 from .classifiers import train_classifiers as train_classifiers
+from .portrait_encoder import PortraitEncoder as PortraitEncoder
+from .portrait_encoder import train_encoder as train_encoder
 from .recognisers import Recogniser as Recogniser
 from .recognisers import train_recognisers as train_recognisers
 from .training import SHIPPED_NETWORKS as SHIPPED_NETWORKS
