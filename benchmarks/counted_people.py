@@ -290,11 +290,14 @@ def errors_of_a_constant() -> dict[str, float]:
     return {name: runs[f"{name}, true effect on the counted"].std(ddof=0) for name in AUDITED}
 
 
-def scorecard(table: pd.DataFrame) -> list[dict[str, str | float]]:
+def scorecard(table: pd.DataFrame) -> list[dict[str, str | float | None]]:
     """Bias, typical error, coverage and width of each way, a row for each network, in points."""
     rows = []
     for network, constant in errors_of_a_constant().items():
-        rows.append({"what": f"{network}: a constant", "bias": 0.0, "RMSE": constant})
+        # A constant is the mean of the truth, without an interval.
+        without = {"truth held": None, "half-width": None}
+        of_constant = {"bias": 0.0, "RMSE": constant, "RMSE / constant's": 1.0} | without
+        rows.append({"what": f"{network}: a constant"} | of_constant)
         of_network = table[table["network"] == network]
         for way, part in of_network.groupby("way", sort=False):
             off = part["estimate"] - part["truth"]

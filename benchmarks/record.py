@@ -94,14 +94,15 @@ def curve(name: str, found: Mapping[str, Mapping[int, float]], counted: str, mea
 def write_rows(
     name: str,
     facts: Mapping[str, Any],
-    rows: Sequence[Mapping[str, str | float]],
+    rows: Sequence[Mapping[str, str | float | None]],
     packages: list[str],
 ) -> None:
     """Print the table and leave `results/<name>.json`.
 
     Args:
         facts: what was measured, shown above the table.
-        rows: `what`, and any numbers and words by the heads of their columns.
+        rows: `what`, and any numbers and words by the heads of their columns; None where a row has
+            none.
         packages: whose versions matter.
     """
     record = {

@@ -139,7 +139,9 @@ def benchmark_text(record: dict) -> str:
     return "\n".join("".join(f"| {' | '.join(map(str, r))} |\n" for r in rows) for rows in tables)
 
 
-def _shown(value: float | str) -> str:
+def _shown(value: float | str | None) -> str:
+    if value is None:  # what a row does not have
+        return ""
     number = "" if isinstance(value, str) else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     return with_minus(number) or value
 
