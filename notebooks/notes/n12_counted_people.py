@@ -389,15 +389,15 @@ shown.rename_axis(None).style.format(formats, na_rep="").set_caption("Points")
 
 # %% tags=["remove-cell"]
 GOAL, HELD, RATIO = 0.5, 0.9, "RMSE / constant's"
-SEEDS_OF_GOAL = 20
 best = card.dropna(subset=["truth held"])
 reached = best.index[(best[RATIO] <= GOAL) & (best["truth held"] >= HELD * seeds)]
 network = best.index.str.partition(": ").get_level_values(0)
 nearest = best.loc[best[RATIO].groupby(network).idxmin()]
-undecided = f" The goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet which way reaches it."
-too_few = undecided if seeds < SEEDS_OF_GOAL else ""
 
 # %% tags=["remove-input"]
+SEEDS_OF_GOAL = 20
+undecided = f" The goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet which way reaches it."
+too_few = undecided if seeds < SEEDS_OF_GOAL else ""
 told = ", and ".join(
     f"*{name}* with {row['RMSE']:.1f} points, {row[RATIO]:.0%} of the constant's"
     for name, row in nearest.iterrows()
