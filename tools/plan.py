@@ -8,7 +8,13 @@ from helpers.artifacts import lineage, manifests, pages
 
 COURSE, BOOK = "course", "book"
 # Stages whose networks are shipped; `--train 1` trains them.
-TRAINS = ["02_face_world", "13_sensitivity_flips", "14_verification_measures", "n04_remedies"]
+TRAINS = [
+    "02_face_world",
+    "13_sensitivity_flips",
+    "14_verification_measures",
+    "n04_remedies",
+    "n12_counted_people",
+]
 OWN_STUDY = "18_audit_your_model"  # it shows a study of somebody's own generator, or the example
 
 

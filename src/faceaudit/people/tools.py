@@ -180,8 +180,10 @@ def _write_pictures(pictures: Mapping[str, np.ndarray], folder: Path) -> None:
     """Write pictures (height, width, 3) as `<name>.png`, if an earlier run did not."""
     for name, picture in pictures.items():
         path = folder / f"{name}.png"
-        if not path.exists():  # an earlier run that was interrupted wrote it whole
-            with atomic(path) as temporary:
+        # What an earlier run wrote is whole, unless the power was cut.
+        is_there = path.exists() and path.stat().st_size > 0
+        if not is_there:
+            with atomic(path, durable=False) as temporary:
                 Image.fromarray(np.ascontiguousarray(picture)).save(temporary, "png")
 
 

@@ -78,11 +78,14 @@ def _file_hash(path: Path, _: State) -> str:
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[Path]:
+def atomic(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Give a temporary path beside `path` to write to; it replaces `path` only on success.
 
     Args:
         path: of the file that is to appear whole or not at all; its folder is made.
+        durable: whether a power cut leaves the old file or the new. Waiting for the disk takes
+            milliseconds a file, so thousands of files that are easily written again go without;
+            a power cut can then leave an empty file.
 
     Yields:
         The temporary path.
@@ -91,8 +94,9 @@ def atomic(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())  # so that a power cut leaves the old or the new
+        if durable:
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -213,6 +213,7 @@ class PortraitEncoder(Trained):
         curve: one row per epoch: epoch, loss (squared error of a coordinate, in units of its
             variance, plus the cross-entropy of the styles), accuracy (share of styles that are
             read), and held_out_loss (the squared error alone) where held-out images were given.
+        shipped: whether it came with the book.
 
     Example:
         >>> from faceworld.networks.portrait_encoder import PortraitEncoder
