@@ -43,7 +43,7 @@ from faceworld import crowd, do, networks, populations
 from faceworld.networks import AuditedModel
 from faceworld.networks.portrait_encoder import PortraitEncoder
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import counted_people
+from faceworld.scorecard import counted_gap, counted_people
 from faceworld.scorecard.counted_people import Axis
 from helpers.artifacts import lineage
 
@@ -126,7 +126,7 @@ def answers_of(seed: int, aims: dict) -> Answers:
     if kept.is_file():
         return dict(np.load(kept))
     women, group = counted_women(seed)
-    donors = counted_people.donors_of(group, seed)
+    donors = counted_gap.draw_donors(group, seed)
     skins = women[:, facerender.INDEX["skin_colour"]][torch.from_numpy(donors)]
     codes = instrument.calibrated(seed, aims)
     of_women = codes.reshape(-1, 2, 2, 2, codes.shape[-1])[:, :, :, 0]  # transect, skin, hair

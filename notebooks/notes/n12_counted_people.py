@@ -48,7 +48,7 @@ from faceworld import do, load_generator, networks
 from faceworld.networks import portrait_encoder
 from faceworld.networks.training import Lazy
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import counted_people
+from faceworld.scorecard import counted_gap, counted_people
 from helpers import figures
 from helpers.artifacts import Stage, lineage
 
@@ -108,7 +108,7 @@ counted = np.flatnonzero(ppb["group"].eq("female"))[:n_truth]
 women = ppb.iloc[counted]
 came = stage.load("01_observational_audit", "ppb_parameters.npy")[counted]
 portraits = np.array(stage.load("01_observational_audit", "ppb.npy")[counted])
-donors = counted_people.donors_of(women["skin"].astype(str), seed)
+donors = counted_gap.draw_donors(women["skin"].astype(str), seed)
 
 # %%
 faces = torch.from_numpy(came)

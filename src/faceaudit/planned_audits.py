@@ -146,7 +146,7 @@ def plan(
         >>> planned.units > 300
         True
     """
-    if n is not None and not isinstance(n, Real):
+    if n is not None and not isinstance(n, Real | str):
         raise unfit_type("n", n, "a number of matched faces")
     if n is not None:
         check_whole("n", n, 2, MOST_TRANSECTS)

@@ -349,7 +349,7 @@ def test_a_column_of_reasons_is_checked_also_where_no_outcome_names_one(frame, t
     ("n", "message"),
     [
         ("frame", "n is of type DataFrame, a number of matched faces was expected"),
-        ("200", "n is of type str, a number of matched faces was expected"),
+        ("200", "n is '200', a whole number of at least 2 was expected"),
         (10**9, "n is 1000000000, a whole number of at most 10,000,000 was expected"),
         (2.5, "n is 2.5, a whole number of at least 2 was expected"),
     ],

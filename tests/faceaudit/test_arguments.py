@@ -169,7 +169,7 @@ def test_an_argument_of_pairs(changes, told):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"n": "x"}, "n is of type str, a number of matched faces was expected"),
+        ({"n": "x"}, "n is 'x', a whole number of at least 2 was expected"),
         ({"power": 2}, "power is 2, a number below 1 was expected"),
         ({"outcomes": ["score"]}, "the number of faces is missing"),
     ],

@@ -53,8 +53,9 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
 
 def check_whole(name: str, value: float, least: int, most: int | None = None) -> None:
     """Raise InputError unless a number is whole, at least `least`, and at most `most`."""
-    too_large = most is not None and value > most
-    if not isinstance(value, Integral) or value < least or too_large:
+    is_whole = isinstance(value, Integral)
+    too_large = is_whole and most is not None and value > most
+    if not is_whole or value < least or too_large:
         expected = f"a whole number of at least {least}"
         if too_large:
             expected = f"a whole number of at most {most:,}"

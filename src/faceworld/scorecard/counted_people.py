@@ -14,12 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from faceaudit.latents.directions import Hyperplanes
-from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_images
-from faceaudit.utils.errors import InputError
 
 LEVELS = ("light", "dark")
 """Groups that give their skin colour: a change is from the first to the second."""
@@ -28,35 +25,6 @@ Read = Callable[[np.ndarray], np.ndarray]
 """Portraits, uint8 (n, 3, h, w) → their codes, float64 (n, D)."""
 Draw = Callable[[np.ndarray], np.ndarray]
 """Codes, float64 (n, D) → pictures, uint8 (n, 3, h, w)."""
-
-
-def donors_of(group: ArrayLike, seed: int) -> np.ndarray:
-    """Draw who gives a skin colour to whom, as chapter 11 does; each gives equally often.
-
-    Args:
-        group: one of `LEVELS` for each person, (n,).
-        seed: of the run.
-
-    Returns:
-        For each person the rows of a donor from each of `LEVELS`, (n, 2).
-
-    Raises:
-        InputError: a level without a person.
-    """
-    group = np.asarray(group)
-    rows = []
-    for level in LEVELS:
-        members = np.flatnonzero(group == level)
-        if not len(members):
-            raise InputError(
-                f"no person has {level} skin, so that no skin of this level can be given",
-                field="group",
-                found=sorted(set(group.tolist())),
-                expected=f"people with each of {', '.join(LEVELS)}",
-            )
-        order = seeding.rng(seed, f"11_who_was_right: {level} skin").permutation(len(members))
-        rows.append(members[np.resize(order, len(group))])
-    return np.stack(rows, axis=1)
 
 
 @dataclass(frozen=True)
@@ -123,7 +91,8 @@ def edit_portraits(
 
     Args:
         portraits: uint8 (n, 3, h, w).
-        donors: rows of `donors_of`, (n, 2); their decision values are read off their portraits.
+        donors: (n, 2), of `counted_gap.draw_donors`; their decision values are read off their
+            portraits.
         axis: to move along.
         read: portraits → codes, such as an encoder's.
         draw: codes → pictures, such as a generator's.
