@@ -608,7 +608,7 @@ Markdown(
 #
 # The raters' scale of skin has six names, from *Light* to *Black*, and an audit may ask about all of them. It then
 # has to say which types it compares. With *reference* each type is compared with the first, with *adjacent* each
-# with the one before it. The {term}`trend contrast` asks once: how far does the error rate rise or fall along a
+# with the one before it, and the last with the first. The {term}`trend contrast` asks once: how far does the error rate rise or fall along a
 # straight line through all six?
 #
 # The first faces of the truth get the skin of each name, as women and as men, and nothing else of them changes. So the
@@ -663,8 +663,8 @@ _ = axes[0].set(ylabel="errors in 100 images")
 
 # %% [markdown]
 # Bias, RMSE and width are in points, per comparison. *Coverage* is that of single intervals. *All hold* is the share of
-# audits whose simultaneous intervals hold all truths of their kind: five for *reference* and *adjacent*, one for
-# *trend*.
+# audits whose simultaneous intervals hold all truths of their kind: five for *reference*, six for *adjacent*, one
+# for *trend*.
 
 # %%
 type_scores = scorecard.score_estimators(by_type)[["bias", "rmse", "coverage"]].astype(float)
@@ -680,7 +680,8 @@ type_scores["width"] = (
 # %% tags=["remove-input"]
 trends = by_type.query("estimator == 'trend'").groupby("model", sort=False)["truth"].first()
 lines = [f"{model} {with_minus(f'{100 * effect:+.1f}')}" for model, effect in trends.items()]
-ends_of_scale = by_type[by_type["cell"] == f"{TYPES[-1]} instead of {TYPES[0]}"]
+of_reference = by_type[by_type["estimator"] == "reference"]
+ends_of_scale = of_reference[of_reference["cell"] == f"{TYPES[-1]} instead of {TYPES[0]}"]
 together = (ends_of_scale["high_family"] - ends_of_scale["low_family"]).mean()
 alone = (ends_of_scale["high"] - ends_of_scale["low"]).mean()
 of_trend = type_scores.xs("trend", level="estimator")["width"].mean()

@@ -283,10 +283,11 @@ def table(
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, "reference" compares each level with the
-            first, "adjacent" with the one before it. "trend" compares all levels at once: by the
-            slope of a straight line through the means of the levels, numbered in the order of
-            `axes`, told as the change from the first level to the last. The tolerance counts for
-            this change. What is adjusted or cut elsewhere still compares each level with the first.
+            first, "adjacent" with the one before it, and the last with the first. "trend" compares
+            all levels at once: by the slope of a straight line through the means of the levels,
+            numbered in the order of `axes`, told as the change from the first level to the last.
+            The tolerance counts for this change. What is adjusted or cut elsewhere still compares
+            each level with the first.
         adjustment: of portraits. "regression" adjusts by a linear and a logistic regression.
             "aipw" adds the doubly robust estimator with its overlap and balance, and says how
             strong an attribute that the table lacks would have to be; "boosted aipw" does so by

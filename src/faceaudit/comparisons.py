@@ -13,7 +13,11 @@ from itertools import pairwise, product
 from math import prod
 
 ADJACENT = "adjacent"
-"""Contrasts of each level with the one before it."""
+"""Contrasts of each level with the one before it, and of the last with the first.
+
+Small steps in one direction add up: three of four points are each within a tolerance of five, and
+their sum is not. So the ends are compared as well.
+"""
 REFERENCE = "reference"
 """Contrasts of each level with the first one of its axis."""
 TREND = "trend"
@@ -71,13 +75,13 @@ def contrasts_of(axes: Axes, axis: str, kind: str = REFERENCE) -> list[Contrast]
         kind: "reference", "adjacent" or "trend".
 
     Returns:
-        One fewer than the axis has levels; one trend. Of two levels there is one contrast, whatever
-        the kind.
+        Of "reference" one fewer than the axis has levels, of "adjacent" as many as it has, and one
+        trend. Of two levels there is one contrast, whatever the kind.
 
     Example:
         >>> axes = {"skin": ["I", "III", "V"]}
         >>> [contrast.name for contrast in contrasts_of(axes, "skin", "adjacent")]
-        ['III instead of I', 'V instead of III']
+        ['III instead of I', 'V instead of III', 'V instead of I']
         >>> [contrast.name for contrast in contrasts_of(axes, "skin", "trend")]
         ['V instead of I, by the trend']
     """
@@ -87,7 +91,9 @@ def contrasts_of(axes: Axes, axis: str, kind: str = REFERENCE) -> list[Contrast]
         last = len(names) - 1
         weights = trend_weights(len(names))
         return [Contrast(axis, 0, last, names[0], names[last], False, weights)]
-    pairs = list(pairwise(places)) if kind == ADJACENT else [(0, place) for place in places[1:]]
+    pairs = [(0, place) for place in places[1:]]
+    if kind == ADJACENT and len(names) > 2:
+        pairs = [*pairwise(places), (0, len(names) - 1)]
     return [
         Contrast(axis, low, high, names[low], names[high], is_only=len(pairs) == 1)
         for low, high in pairs

@@ -48,7 +48,7 @@ def audit_of(frame, unit="face", axes=AXES, **settings):
 @pytest.mark.parametrize("unit", ["face", None])
 @pytest.mark.parametrize(
     ("kind", "pairs"),
-    [("reference", [("I", "III"), ("I", "V")]), ("adjacent", [("I", "III"), ("III", "V")])],
+    [("reference", [("I", "III"), ("I", "V")]), ("adjacent", [("I", "III"), ("III", "V"), ("I", "V")])],
 )
 def test_each_contrast_is_the_audit_of_its_two_levels(frame, unit, kind, pairs):
     audit = audit_of(frame, unit, contrasts=kind)
@@ -57,7 +57,7 @@ def test_each_contrast_is_the_audit_of_its_two_levels(frame, unit, kind, pairs):
         for name in ("effects", "averages"):
             of_all = getattr(audit, name)
             rows = of_all[of_all["axis"] == "skin"]
-            level = rows["contrast"].str.startswith(high) if unit else rows["group"] == high
+            level = rows["contrast"] == f"{high} instead of {low}"
             expected = getattr(alone, name)
             expected = expected[expected["axis"] == "skin"]
             found = rows[level]
@@ -110,6 +110,28 @@ def test_a_third_level_that_errs_more_fails_through_the_file(tmp_path, frame, un
         assert faceaudit.verify(tmp_path / "saved" / "report.json")[0] == 0
 
 
+@pytest.mark.parametrize("unit", ["face", None])
+def test_small_steps_add_up_to_an_effect_between_the_ends(unit):
+    """Each step is three points, within a tolerance of five; the ends are nine points apart."""
+    levels = ["I", "II", "III", "IV"]
+    face = np.repeat(np.arange(5000), len(levels))
+    place = np.tile(np.arange(len(levels)), 5000)
+    is_error = face % 100 < 2 + 3 * place
+    table = pd.DataFrame({"face": face, "skin": np.take(levels, place), "error": is_error})
+    audit = faceaudit.table(
+        table,
+        unit=unit,
+        axes={"skin": levels},
+        error="error",
+        tolerance=0.05,
+        contrasts="adjacent",
+    )
+    effects = audit.averages.set_index("contrast")
+    assert (effects["verdict"] == "within").sum() == 3
+    assert effects.loc["IV instead of I", "verdict"] == "exceeds"
+    assert audit.gate() == 1
+
+
 def test_a_level_whose_images_are_deleted_is_missing(frame):
     rng = np.random.default_rng(2)
     lost = (frame["skin"] == "V") & (rng.random(len(frame)) < 0.5)
@@ -126,9 +148,11 @@ def test_the_contrasts_are_part_of_the_plan(frame):
     assert sizes["images"] == 120 * 6 and sizes["comparisons"] == 7
     kept = audit_of(frame, plan=plan).report.plan
     assert not [line for line in kept.departures if "contrast" in line]
-    moved = audit_of(frame, plan=plan, contrasts="adjacent").report.plan.departures
+    of_steps = faceaudit.plan(120, axes=AXES, contrasts="adjacent", **settings)
+    assert of_steps.content["sizes"]["comparisons"] == 9
+    moved = audit_of(frame, plan=of_steps).report.plan.departures
     assert any(line.startswith("contrasts: ") for line in moved)
-    assert any("left out skin, V instead of I, all faces" in line for line in moved)
+    assert any("left out skin, V instead of III, all faces" in line for line in moved)
 
 
 def test_versions_are_compared_along_every_contrast(frame):
