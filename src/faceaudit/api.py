@@ -156,6 +156,26 @@ class TableSettings(ImageSettings, total=False):
     weights: str | None
 
 
+class PairsSettings(TypedDict, total=False):
+    """Keywords of `pairs` that a plan needs as well; see there."""
+
+    group: Required[str]
+    first: Required[str]
+    second: Required[str]
+    same: Required[str]
+    reference: Required[str]
+    tolerance: Required[float]
+    similarity: str | None
+    distance: str | None
+    threshold: float | None
+    fmr: float | None
+    policy: Mapping[str, Any] | None
+    accept: Sequence[str]
+    name: str
+    question: str | None
+    seed: int
+
+
 @dataclass(frozen=True)
 class AuditPlan:
     """Decisions of an audit that are made before its answers are seen.
@@ -173,7 +193,7 @@ class AuditPlan:
 
     @property
     def units(self) -> int | None:
-        """Number of matched faces; None of an audit of portraits."""
+        """Number of matched faces; None of an audit of portraits or pairs."""
         return self.content.get("sizes", {}).get("units")
 
     def save(self, path: str | Path) -> Path:
@@ -432,43 +452,62 @@ def pairs(
     Raises:
         InputError: an argument or a cell that cannot be used; the message names it.
     """
-    _require_one_of(similarity=similarity, distance=distance)
-    _require_one_of(threshold=threshold, fmr=fmr)
-    model: dict[str, Any] = {"kind": "table"}
-    if threshold is not None:
-        model["threshold"] = threshold
-    if fmr is not None:
-        model["fmr"] = fmr
-    columns: dict[str, Any] = {
+    settings: PairsSettings = {
         "group": group,
         "first": first,
         "second": second,
         "same": same,
-    }
-    if similarity is not None:
-        columns["similarity"] = similarity
-    else:
-        columns["distance"] = distance
-    content: dict[str, Any] = {
-        "name": name,
-        "kind": "verification",
-        "question": question or _question_about_groups(reference),
-        "pairs": Path("the table"),
-        "columns": columns,
         "reference": reference,
-        "model": model,
-        "design": {"tolerance": tolerance, "seed": seed},
-        "policy": _mapping(policy or {}, "policy", EXPECTED_POLICY),
-        "accept": list(_listed(accept, "accept")),
+        "tolerance": tolerance,
+        "similarity": similarity,
+        "distance": distance,
+        "threshold": threshold,
+        "fmr": fmr,
+        "policy": policy,
+        "accept": accept,
+        "name": name,
+        "question": question,
+        "seed": seed,
     }
+    specification = specification_of_pairs(settings)
     from faceaudit.designs.pairs import Pairs
 
     planned = content_of(plan)
     with names_of_arguments():
-        specification = Specification(**content)
         rows = Rows.read(as_pandas(data), first_row=0)
         say(f"table: {len(rows.frame):,} rows")
         return _concluded(Pairs.from_table(rows, specification), specification, planned, say)
+
+
+def specification_of_pairs(settings: PairsSettings) -> Specification:
+    """What an audit file with these keywords of `pairs` would say."""
+    columns: dict[str, Any] = {key: settings[key] for key in ("group", "first", "second", "same")}
+    columns |= _given_one_of(settings, "similarity", "distance")
+    content: dict[str, Any] = {
+        "name": settings.get("name", NAME),
+        "kind": "verification",
+        "question": settings.get("question") or _question_about_groups(settings["reference"]),
+        "pairs": Path("the table"),
+        "columns": columns,
+        "reference": settings["reference"],
+        "model": {"kind": "table", **_given_one_of(settings, "threshold", "fmr")},
+        "design": {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)},
+        "policy": _mapping(settings.get("policy") or {}, "policy", EXPECTED_POLICY),
+        "accept": list(_listed(settings.get("accept", ()), "accept")),
+    }
+    with names_of_arguments():
+        return Specification(**content)
+
+
+def _given_one_of(settings: PairsSettings, *names: str) -> dict[str, Any]:
+    """The one of these keywords that is given, with its value.
+
+    Raises:
+        InputError: none is given, or more than one.
+    """
+    values = {name: settings.get(name) for name in names}
+    _require_one_of(**values)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def content_of(plan: AuditPlan | str | Path | None) -> dict[str, Any] | None:

@@ -120,9 +120,9 @@ class OwnGate:
     lines: list[str]
 
     @classmethod
-    def of(cls, audit: AuditResult) -> OwnGate:
+    def of(cls, audit: AuditResult, allow_departures: bool) -> OwnGate:
         """The gate of an audit."""
-        code, lines = gate(audit.report)
+        code, lines = gate(audit.report, allow_departures=allow_departures)
         return cls(code, [] if code == PASSED else lines)
 
 
@@ -289,7 +289,9 @@ def _rises_beyond(row: Any) -> bool:
     return row.verdict == EXCEEDS and row.estimate > 0
 
 
-def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
+def compare(
+    old: AuditResult, new: AuditResult, *, allow_departures: bool = False
+) -> VersionComparison:
     """Compare two models, or two versions of one, that were audited on the same matched images.
 
     Where both audits are monitored, intervals and verdicts of `changes` hold at every look. The
@@ -305,6 +307,8 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
         old: audit of the model that is in use.
         new: audit of the other model, with the same axes, tolerance, units and images. Of monitored
             audits, a later release, which counts the looks before it.
+        allow_departures: whether the new model may pass though its audit departs from its plan, as
+            of `faceaudit.gate`.
 
     Returns:
         What changed.
@@ -372,7 +376,7 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
             both=int(of_both[outcome].notna().sum()),
         ),
         coverage=coverage_rows(covered, new.report.plan.content["policy"]),
-        gate_of_new=OwnGate.of(new),
+        gate_of_new=OwnGate.of(new, allow_departures),
         monitored=monitored,
     )
 

@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack, cast, get_origin, get_type_hints
+from typing import Any, Required, TypedDict, Unpack, cast, get_origin, get_type_hints, overload
 
 import numpy as np
 
@@ -22,9 +22,11 @@ from faceaudit.api import (
     NAME,
     AuditPlan,
     ImageSettings,
+    PairsSettings,
     TableSettings,
     names_of_arguments,
     question_about_axes,
+    specification_of_pairs,
     specification_of_table,
     unfit_type,
 )
@@ -50,6 +52,8 @@ IMAGE_COLUMN = "file"
 """Column of the names of pictures where the caller names none."""
 SCORE_COLUMN = "score"
 """Column that a table of pictures would have if it had the answers of the model."""
+WHAT_IS_FOUND = {"portraits": "portraits", "verification": "pairs"}
+"""Kind of an audit whose rows are found, not planned → what they are."""
 
 
 ARGUMENTS_OF_CLASSIFIER = ARGUMENTS_OF_TABLE | {
@@ -118,22 +122,32 @@ class PlanSettings(ImageSettings, total=False):
     transects: int | None
 
 
+@overload
 def plan(
     n: int | None = None, *, power: float | None = None, **settings: Unpack[PlanSettings]
-) -> AuditPlan:
+) -> AuditPlan: ...
+
+
+@overload
+def plan(**settings: Unpack[PairsSettings]) -> AuditPlan: ...
+
+
+def plan(n: int | None = None, *, power: float | None = None, **settings: Any) -> AuditPlan:
     """Plan an audit before its answers are seen, and before there are pictures.
 
     Args:
         n: number of matched faces, at most ten million; None: as many as decide, with the planned
             power, about an effect of twice the tolerance. An audit of a generator may say
-            `transects` instead.
+            `transects` instead. Portraits and pairs are as many as were found, so they take none.
         power: the chance that such an effect is called beyond the tolerance, by default .8.
         settings: keywords of the audit: those of `faceaudit.table`; with `model` and `input` those
-            of `faceaudit.classifier`; with `generator` those of `faceaudit.generator`. Data,
-            pictures, `plan`, `previous`, `folder`, `device` and `say` are no part of a plan.
+            of `faceaudit.classifier`; with `generator` those of `faceaudit.generator`; with
+            `reference` those of `faceaudit.pairs`. Data, pictures, `plan`, `previous`, `folder`,
+            `device` and `say` are no part of a plan.
 
     Returns:
-        The plan, with the chances of each verdict. The call of the audit takes it as `plan`.
+        The plan, of matched faces with the chances of each verdict. The call of the audit takes it
+        as `plan`.
 
     Raises:
         InputError: a setting that cannot be used.
@@ -152,6 +166,14 @@ def plan(
         check_whole("n", n, 2, MOST_TRANSECTS)
     specification = _specification_to_plan(settings, power)
     transects = specification.design.transects
+    if n is not None and specification.kind != "classification":
+        raise InputError(
+            f"n is {n}; it is the number of matched faces, and an audit of "
+            f"{WHAT_IS_FOUND[specification.kind]} takes all that were found",
+            field="n",
+            found=n,
+            expected="no number of faces",
+        )
     if n is not None and transects is not None:
         raise InputError(
             f"n is {n} and transects is {transects}; both are the number of faces, one of them was "
@@ -165,7 +187,7 @@ def plan(
         return AuditPlan(plans.make_plan(specification, n))
 
 
-def _specification_to_plan(settings: PlanSettings, power: float | None) -> Specification:
+def _specification_to_plan(settings: dict[str, Any], power: float | None) -> Specification:
     """What an audit file would say of the audit whose keywords are given."""
     if "generator" in settings:
         _require_keywords(settings, GeneratorSettings)
@@ -176,6 +198,11 @@ def _specification_to_plan(settings: PlanSettings, power: float | None) -> Speci
     if "model" in settings:
         _require_keywords(settings, ClassifierSettings)
         return specification_of_classifier(cast(ClassifierSettings, settings), power=power)
+    if "reference" in settings:
+        if power is not None:
+            raise _unexpected_keyword("power", PairsSettings.__annotations__)
+        _require_keywords(settings, PairsSettings)
+        return specification_of_pairs(cast(PairsSettings, settings))
     _require_keywords(settings, TableSettings)
     return specification_of_table(cast(TableSettings, settings), None, power)
 
@@ -190,12 +217,16 @@ def _require_keywords(settings: Mapping[str, Any], known: type) -> None:
     kinds = get_type_hints(known, include_extras=True)
     for name in settings:
         if name not in kinds:
-            similar = difflib.get_close_matches(name, kinds, 1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else ""
-            raise TypeError(f"plan() got an unexpected keyword argument {name!r}{hint}")
+            raise _unexpected_keyword(name, kinds)
     for name, kind in kinds.items():
         if get_origin(kind) is Required and name not in settings:
             raise TypeError(f"plan() missing a required keyword argument: {name!r}")
+
+
+def _unexpected_keyword(name: str, known: Mapping[str, Any]) -> TypeError:
+    similar = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {similar[0]!r}?" if similar else ""
+    return TypeError(f"plan() got an unexpected keyword argument {name!r}{hint}")
 
 
 def specification_of_classifier(

@@ -23,6 +23,7 @@ from faceaudit.report.schema import (
     Disparity,
     Effect,
     Gap,
+    MatchRates,
     Part,
     Rate,
     Report,
@@ -118,7 +119,12 @@ class AuditResult:
 
     @property
     def rates(self) -> pd.DataFrame:
-        """Images, answers, errors and error rate of every combination of levels."""
+        """Images, answers, errors and error rate of every combination of levels.
+
+        Of pairs, a row per group: FNMR and FMR with their intervals, and how many pairs there are.
+        """
+        if self.report.kind == "verification":
+            return table_of(self.report.match_rates, MatchRates)
         return table_of(self.report.rates, Rate)
 
     @property

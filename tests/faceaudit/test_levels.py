@@ -48,7 +48,10 @@ def audit_of(frame, unit="face", axes=AXES, **settings):
 @pytest.mark.parametrize("unit", ["face", None])
 @pytest.mark.parametrize(
     ("kind", "pairs"),
-    [("reference", [("I", "III"), ("I", "V")]), ("adjacent", [("I", "III"), ("III", "V"), ("I", "V")])],
+    [
+        ("reference", [("I", "III"), ("I", "V")]),
+        ("adjacent", [("I", "III"), ("III", "V"), ("I", "V")]),
+    ],
 )
 def test_each_contrast_is_the_audit_of_its_two_levels(frame, unit, kind, pairs):
     audit = audit_of(frame, unit, contrasts=kind)

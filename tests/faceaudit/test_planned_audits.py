@@ -100,6 +100,53 @@ def test_the_plan_of_portraits_in_a_table_counts(table):
     assert faceaudit.table(scored, plan=plan, **settings).report.plan.departures == []
 
 
+PAIRS = {
+    "group": "group",
+    "first": "first",
+    "second": "second",
+    "same": "same",
+    "reference": "one",
+    "similarity": "similarity",
+    "fmr": 0.01,
+    "tolerance": 0.02,
+}
+
+
+def test_the_plan_of_pairs_counts(tmp_path):
+    rng = np.random.default_rng(1)
+    row = np.arange(800)
+    same = row % 2
+    # Four pairs of each person, two of them with the next person of the group.
+    person = row // 4
+    frame = pd.DataFrame(
+        {
+            "group": np.where(row < 400, "one", "other"),
+            "first": person,
+            "second": person + (1 - same),
+            "same": same,
+            "similarity": rng.normal(same, 0.3),
+        }
+    )
+    path = faceaudit.plan(**PAIRS).save(tmp_path / "plan.json")
+    kept = faceaudit.pairs(frame, plan=path, **PAIRS)
+    assert kept.report.plan.departures == []
+    assert kept.rates["group"].tolist() == ["one", "other"]
+    assert kept.rates["positives"].tolist() == [200, 200]
+    moved = faceaudit.pairs(frame, plan=path, **PAIRS | {"tolerance": 0.1})
+    assert moved.report.plan.departures == ["tolerance: 0.02 was planned, 0.1 was used"]
+
+
+def test_a_number_of_faces_is_refused_where_all_that_were_found_count():
+    with pytest.raises(InputError, match="n is 50; .* an audit of pairs takes all that were found"):
+        faceaudit.plan(50, **PAIRS)
+    with pytest.raises(InputError, match="an audit of portraits takes all that were found"):
+        faceaudit.plan(50, score="score", **SETTINGS | {"unit": None})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'power'"):
+        faceaudit.plan(power=0.9, **PAIRS)
+    with pytest.raises(TypeError, match="did you mean 'similarity'"):
+        faceaudit.plan(similarit="s", **PAIRS)
+
+
 def test_a_planned_power_is_no_departure_of_a_table(table):
     scored = table.assign(score=0.3, image_id=table["file"])
     scored.loc[::3, "score"] = 0.8
