@@ -224,6 +224,15 @@ class PortraitEncoder(Trained):
     kind = "encoder"
     settings = EncoderTraining
 
+    def write(self, path: Path) -> None:
+        """Write weights and card, and round the network to the half precision of the file.
+
+        So the network is the one that is read, and ships with half the size.
+        """
+        self.network.half()
+        super().write(path)
+        self.network.float()
+
     def report(self, task: EncodingTask, images: np.ndarray, labels: np.ndarray) -> dict:
         amounts = self.outputs(images)[:, : len(READ_LATENTS)].numpy()
         return {"held_out_loss": float(((amounts - labels[:, :-1]) ** 2).mean())}
