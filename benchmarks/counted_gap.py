@@ -8,7 +8,8 @@ is expected. Five more seeds are recorded apart, and no interval is computed fro
 counts how many of them have all Shapley shares within these intervals.
 
 It takes three minutes of one core a seed. Every finished seed is recorded at once, and a recorded
-seed is not run again: the same command goes on from there. Remove both records after a change of
+seed is not run again: the same command goes on from there. Its networks stay in
+`build/counted_gap`, for `counted_people.py`. Remove the records and the networks after a change of
 the code. Networks and counted women are those of `seeds.py`, seed by seed.
 """
 
@@ -81,8 +82,8 @@ def parts_of_gap(seed: int) -> list[Row]:
         table = counted_gap.take_apart(changes, as_they_are, group, donors)
         points = (100 * table["estimate"]).to_dict()
         rows.append({"what": what(seed, name), **points})
-    for left in WORK.glob(f"{seed}_*"):
-        left.unlink()
+    for pictures in WORK.glob(f"{seed}_*.npy*"):
+        pictures.unlink()
     return rows
 
 

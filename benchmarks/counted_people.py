@@ -12,11 +12,13 @@ on the same seeds:
   answers about the counted women;
 - *editing*: each portrait is read by an encoder, moved along skin, and drawn again. The pair is
   asked as it is drawn, or with the change added to the portrait, or with the change of the log odds
-  added to the model's answer about the portrait; and all of these with twins that calibrate them.
+  added to the model's answer about the portrait; and all of these with twins that calibrate them;
+- the same along the steps of several experiments, each with directions, raters and made faces of
+  its own: their mean, with an interval that has the spread of the steps.
 
 Networks and portraits are those of `counted_gap.py` and `seeds.py`, seed by seed, at the size of
 the laptop's profile; networks that the former has trained are taken from where it keeps them. The
-encoder is the one that ships. It takes a minute of one core a seed, and two more where the
+encoder is the one that ships. It takes MINUTES of one core a seed, and two more where the
 networks are trained. The answers of every finished seed stay in `build/counted_people`, to go on
 from after an interruption; remove it after a change of the code.
 """
@@ -56,6 +58,18 @@ HAIR = ("hair_length",)
 ATTRIBUTES = (*HAIR, "gender", "age", "makeup", "smiling", "facial_hair", "hair_colour")
 SCENE = ("yaw", "pitch", "light_azimuth", "light_elevation", "light_power")
 """Attributes of faces and of pictures, to which the experiment is standardised."""
+EXPERIMENTS = 4
+"""How many experiments of their own give a step along skin."""
+APART = 1000
+"""Between the seeds of two experiments about the same people."""
+SHOWN = (
+    "counted gap",
+    "effect found on made women",
+    "portrait edited",
+    "portrait edited, calibrated",
+    f"portrait edited along {EXPERIMENTS} steps, calibrated",
+)
+"""Ways whose estimates are recorded seed by seed."""
 WORK = lineage.ROOT / "build" / "counted_people"
 NETWORKS = lineage.ROOT / "build" / "counted_gap"
 """Where `counted_gap.py` keeps the networks of the seeds."""
@@ -120,6 +134,45 @@ def log_odds(model: AuditedModel, pictures: np.ndarray) -> np.ndarray:
     return logit(probability).reshape(pictures.shape[:-3])
 
 
+def asked(models: dict[str, AuditedModel], pictures: dict[str, np.ndarray]) -> Answers:
+    """Log odds of a man, by network and kind of pictures."""
+    return {
+        f"{name}: {what}": log_odds(model, shown)
+        for name, model in models.items()
+        for what, shown in pictures.items()
+    }
+
+
+def codes_of_women(seed: int, aims: dict) -> np.ndarray:
+    """Codes of an experiment's made women: (transects, skin, hair, D)."""
+    codes = instrument.calibrated(seed, aims)
+    return codes.reshape(-1, 2, 2, 2, codes.shape[-1])[:, :, :, 0]
+
+
+def axis_of_skin(seed: int, codes: np.ndarray) -> Axis:
+    """The plane of skin of an experiment, and its step from light to dark."""
+    planes, _ = instrument.calibrated_directions(seed)
+    return Axis.of_step(planes.select(["skin_colour"]), np.diff(codes, axis=1).mean((0, 1, 2)))
+
+
+def edited_pictures(portraits: np.ndarray, donors: np.ndarray, axis: Axis) -> dict[str, np.ndarray]:
+    """Portraits and their twins, edited along an axis, in all kinds that are asked about."""
+
+    def read(pictures: np.ndarray) -> np.ndarray:
+        return ENCODER.encode(WORLD, pictures)
+
+    edits = counted_people.edit_portraits(portraits, donors, axis, read, draw_codes)
+    of_twins = counted_people.edit_portraits(edits.redrawn, donors, axis, read, draw_codes)
+    return {
+        "redrawn": edits.redrawn,
+        "pair": edits.pairs,
+        "on portrait": edits.on(portraits),
+        "twin redrawn": of_twins.redrawn,
+        "twin pair": of_twins.pairs,
+        "on twin": of_twins.on(edits.redrawn),
+    }
+
+
 def answers_of(seed: int, aims: dict) -> Answers:
     """All answers of a seed's networks; kept, so that an interrupted run goes on."""
     kept = WORK / f"{seed}.npz"
@@ -128,39 +181,24 @@ def answers_of(seed: int, aims: dict) -> Answers:
     women, group = counted_women(seed)
     donors = counted_gap.draw_donors(group, seed)
     skins = women[:, facerender.INDEX["skin_colour"]][torch.from_numpy(donors)]
-    codes = instrument.calibrated(seed, aims)
-    of_women = codes.reshape(-1, 2, 2, 2, codes.shape[-1])[:, :, :, 0]  # transect, skin, hair
-    made = instrument.parameters_of(of_women)
-    planes, _ = instrument.calibrated_directions(seed)
-    axis = Axis.of_step(planes.select(["skin_colour"]), np.diff(of_women, axis=1).mean((0, 1, 2)))
-
-    def read(portraits: np.ndarray) -> np.ndarray:
-        return ENCODER.encode(WORLD, portraits)
-
+    models = trained(seed)
     portraits = draw(women)
-    edits = counted_people.edit_portraits(portraits, donors, axis, read, draw_codes)
-    of_twins = counted_people.edit_portraits(edits.redrawn, donors, axis, read, draw_codes)
-    pictures = {
-        "portrait": portraits,
-        "truth": np.stack([draw(do(women, skin_colour=skin)) for skin in skins.T], axis=1),
-        "redrawn": edits.redrawn,
-        "pair": edits.pairs,
-        "on portrait": edits.on(portraits),
-        "twin redrawn": of_twins.redrawn,
-        "twin pair": of_twins.pairs,
-        "on twin": of_twins.on(edits.redrawn),
-        "made": draw(made).reshape(*of_women.shape[:3], 3, SIZE, SIZE),
-    }
-    answers = {
-        f"{name}: {what}": log_odds(model, shown)
-        for name, model in trained(seed).items()
-        for what, shown in pictures.items()
-    }
+    true_pairs = np.stack([draw(do(women, skin_colour=skin)) for skin in skins.T], axis=1)
+    answers = asked(models, {"portrait": portraits, "truth": true_pairs})
+    for number in range(EXPERIMENTS):
+        codes = codes_of_women(seed + APART * number, aims)
+        axis = axis_of_skin(seed + APART * number, codes)
+        pictures = edited_pictures(portraits, donors, axis)
+        made = instrument.parameters_of(codes)
+        pictures["made"] = draw(made).reshape(*codes.shape[:-1], 3, SIZE, SIZE)
+        of_step = asked(models, pictures)
+        answers |= {f"{what} {number}": values for what, values in of_step.items()}
+        if number == 0:
+            answers["seen of made"] = seen(made, seed, "made people").to_numpy()
     answers["dark"] = group == "dark"
     answers["donors"] = donors
     of_counted = seen(women, seed, "counted people")
     answers["seen of counted"] = of_counted.to_numpy()
-    answers["seen of made"] = seen(made, seed, "made people").to_numpy()
     answers["names"] = of_counted.columns.to_numpy(str)
     np.savez_compressed(kept, **answers)
     return answers
@@ -187,7 +225,7 @@ def turned(log_odds: np.ndarray) -> np.ndarray:
 
 def standardised(answers: Answers, name: str, seed: int) -> dict[str, Found]:
     """The effect found on made women, and what is made of it for those who were counted."""
-    made = answers[f"{name}: made"]  # transect, skin, hair
+    made = answers[f"{name}: made 0"]  # transect, skin, hair
     people = pd.DataFrame(answers["seen of counted"], columns=answers["names"])
     of_pairs = answers["seen of made"].reshape(*made.shape, -1).mean(axis=1)
     pairs = pd.DataFrame(of_pairs.reshape(-1, of_pairs.shape[-1]), columns=answers["names"])
@@ -203,6 +241,11 @@ def standardised(answers: Answers, name: str, seed: int) -> dict[str, Found]:
     fit = sm.OLS(change.ravel(), sm.add_constant(pairs[known]))
     fit = fit.fit(cov_type="cluster", cov_kwds={"groups": transect})
     at = fit.get_prediction(np.r_[1, people[known].mean()]).summary_frame().iloc[0]
+    of_all = [turned(answers[f"{name}: made {number}"]) for number in range(EXPERIMENTS)]
+    of_experiments = np.array([change.mean() for change in of_all])
+    found[f"effect found on made women, {EXPERIMENTS} experiments"] = mean_with_interval(
+        of_experiments
+    )
     found["change of the error by attributes"] = Found(
         at["mean"], at["mean_ci_lower"], at["mean_ci_upper"]
     )
@@ -236,30 +279,43 @@ def of_shift(found: effects.StandardisedShift) -> Found:
 def edited(answers: Answers, name: str) -> dict[str, Found]:
     """What edits of the counted portraits say, as they are and calibrated on twins."""
 
-    def asked(what: str) -> np.ndarray:
-        return answers[f"{name}: {what}"]
+    def answered(what: str) -> np.ndarray:
+        """Log odds of a kind of pictures, by step along the last axis."""
+        steps = [answers[f"{name}: {what} {number}"] for number in range(EXPERIMENTS)]
+        return np.stack(steps, axis=-1)
 
-    def added(portrait: str, redrawn: str, pair: str) -> np.ndarray:
+    def added(portrait: np.ndarray, redrawn: str, pair: str) -> np.ndarray:
         """Log odds of the portrait, with the change of the redrawn one's."""
-        return asked(portrait)[:, None] + asked(pair) - asked(redrawn)[:, None]
+        return portrait[:, None] + answered(pair) - answered(redrawn)[:, None]
 
-    exact = turned(asked("pair"))
+    redrawn = answered("redrawn")
+    portrait = answers[f"{name}: portrait"][:, None]
+    exact = turned(answered("pair"))
     person = np.arange(len(exact))
     kinds = {
-        "redrawn pair": (asked("pair"), asked("twin pair")),
-        "portrait edited": (asked("on portrait"), asked("on twin")),
+        "redrawn pair": (answered("pair"), answered("twin pair")),
+        "portrait edited": (answered("on portrait"), answered("on twin")),
         "log odds of the redrawn pair": (
-            added("portrait", "redrawn", "pair"),
-            added("redrawn", "twin redrawn", "twin pair"),
+            added(portrait, "redrawn", "pair"),
+            added(redrawn, "twin redrawn", "twin pair"),
         ),
     }
     found = {}
     for kind, (of_people, of_twins) in kinds.items():
         change = turned(of_people)
-        found[kind] = mean_with_interval(change)
-        one = effects.calibrated_change(change, turned(of_twins), exact, person)
-        found[f"{kind}, calibrated"] = Found(one.estimate, one.low, one.high)
+        compared = (change, turned(of_twins), exact)
+        found[kind] = mean_with_interval(change[:, 0])
+        found[f"{kind}, calibrated"] = of_change(
+            effects.calibrated_change(*(values[:, 0] for values in compared), person)
+        )
+        found[f"{kind} along {EXPERIMENTS} steps, calibrated"] = of_change(
+            effects.calibrated_change(*compared, person)
+        )
     return found
+
+
+def of_change(change: effects.CalibratedChange) -> Found:
+    return Found(change.estimate, change.low, change.high)
 
 
 def estimates(seed: int, aims: dict) -> pd.DataFrame:
@@ -329,12 +385,13 @@ def main() -> None:
         "which": ", ".join(map(str, seeds)),
         "portraits": SETTINGS.n_test,
         "transects": instrument.N,
+        "experiments": EXPERIMENTS,
     }
     packages = ["torch", "numpy", "scikit-learn", "statsmodels"]
     write_rows("counted_people", facts, scorecard(table), packages)
     wide = table.assign(what="seed " + table["seed"].map("{:02d}".format) + ", " + table["network"])
     truth = wide.groupby("what")["truth"].first()
-    each = wide.pivot_table(index="what", columns="way", values="estimate")[[*wide["way"].unique()]]
+    each = wide.pivot_table(index="what", columns="way", values="estimate")[[*SHOWN]]
     each = pd.concat([truth.rename("true effect on the counted"), each], axis=1)
     write_rows("counted_people_seeds", facts, each.reset_index().to_dict("records"), packages)
 

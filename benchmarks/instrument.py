@@ -17,7 +17,7 @@ change of the code.
 
 import argparse
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,7 @@ def goals(base: torch.Tensor) -> dict[str, Any]:
     return cells | scores[[*HELD]].mean().to_dict()
 
 
+@lru_cache(maxsize=1)
 def calibrated_directions(seed: int) -> tuple[Hyperplanes, pd.DataFrame]:
     """Planes of all that is rated or measured, and their dual basis, a row an attribute."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)

@@ -184,7 +184,9 @@ def _write_pictures(pictures: Mapping[str, np.ndarray], folder: Path) -> None:
         is_there = path.exists() and path.stat().st_size > 0
         if not is_there:
             with atomic(path, durable=False) as temporary:
-                Image.fromarray(np.ascontiguousarray(picture)).save(temporary, "png")
+                image = Image.fromarray(np.ascontiguousarray(picture))
+                # Quickly: a study has thousands of pictures, and files are larger by a tenth.
+                image.save(temporary, "png", compress_level=1)
 
 
 def _addresses(tasks: Tasks) -> list[str]:

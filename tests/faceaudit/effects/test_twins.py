@@ -64,6 +64,37 @@ def test_twins_take_the_bias_of_edits_away_and_intervals_hold_the_truth():
     assert held_without / 400 < 0.6
 
 
+def test_steps_of_several_experiments_share_an_estimate_and_widen_its_interval():
+    """The truth is .1; each step misses it by an error of its own, which people do not average."""
+    held, held_by_one_step = 0, 0
+    for seed in range(400):
+        generator = np.random.default_rng(seed)
+        steps = 5
+        errors_of_steps = generator.normal(0, 0.1, steps)
+        exact = generator.normal(0.1, 1, 200)[:, None] + errors_of_steps
+        of_people = generator.normal(0.1, 1, 200)[:, None] + errors_of_steps
+        found = calibrated_change(of_people, exact, exact, np.arange(200))
+        held += found.low <= 0.1 <= found.high
+        first = calibrated_change(of_people[:, 0], exact[:, 0], exact[:, 0], np.arange(200))
+        held_by_one_step += first.low <= 0.1 <= first.high
+        assert found.of_steps[0] == pytest.approx(first.estimate)
+        assert found.estimate == pytest.approx(found.of_steps.mean())
+    assert 0.93 < held / 400 < 0.98
+    assert held_by_one_step / 400 < 0.85
+
+
+def test_the_variance_of_steps_is_added_by_satterthwaite():
+    generator = np.random.default_rng(5)
+    change = generator.normal(0.1, 1, (30, 4)) + generator.normal(0, 1, 4)
+    found = calibrated_change(change, np.zeros((30, 4)), np.zeros((30, 4)), np.arange(30))
+    of_people = change.mean(axis=1).var(ddof=1) / 30
+    of_steps = change.mean(axis=0).var(ddof=1) / 4
+    together = of_people + of_steps
+    degrees = together**2 / (of_people**2 / 29 + of_steps**2 / 3)
+    expected = stats.t.ppf(0.975, degrees) * np.sqrt(together)
+    assert (found.high - found.low) / 2 == pytest.approx(expected, rel=1e-12)
+
+
 def test_exact_edits_leave_the_estimate_as_it_is():
     change = np.array([1.0, 0.0, 0.0, -1.0, 1.0])
     read = np.array([0.0, 1.0, 1.0, 0.0, 0.0])
@@ -85,6 +116,8 @@ def test_unfit_arrays_are_named():
     with pytest.raises(InputError, match="exact_on_twin") as refused:
         calibrated_change([1, 0], [1, 0], [1], [1, 2])
     assert refused.value.field == "exact_on_twin"
+    with pytest.raises(InputError, match="read_on_twin"):
+        calibrated_change(np.ones((2, 3)), np.ones((2, 2)), np.ones((2, 3)), [1, 2])
     with pytest.raises(InputError, match="change"):
         calibrated_change([1, np.nan], [1, 0], [1, 0], [1, 2])
     with pytest.raises(InputError, match="at least one row"):
