@@ -7,10 +7,10 @@ are. The estimate is the mean change less the mean error on twins. It is the rec
 prediction-powered inference (Angelopoulos et al., Science 382 (2023) 669-674), with twins in the
 place of the labelled sample, and regression calibration by a validation sample.
 
-It is right where the edits err on twins as they err on people, and where the edit is the change that
-is asked about. An edit along a step that an experiment found has the error of this step. It is the
-same for all people, so more people do not average it away: more experiments do, each with its own
-step, and their spread shows how large it is.
+It is right where the edits err on twins as they err on people, and where the edit is the change
+that is asked about. An edit along a step that an experiment found has the error of this step. It is
+the same for all people, so more people do not average it away: more experiments do, each with its
+own step, and their spread shows how large it is.
 """
 
 from dataclasses import dataclass
