@@ -442,8 +442,12 @@ def told_of(model: str) -> str:
 # Three things must hold. The generator must be able to draw the counted people: here it can, and a StyleGAN draws faces
 # like those that it was trained on. Edits must err on twins as they err on portraits. A twin is what the encoder saw, so
 # what the encoder overlooks is missing in the twin. And the step must move skin alone, which the gate of
-# [](05_transect_generation) checks. The step was calibrated with raters' noise. Its error is the same for all women and
-# models, and the interval leaves it out. So misses of one experiment come together.
+# [](05_transect_generation) checks.
+#
+# The step was calibrated with raters' noise. Its error is the same for all women and models, and the interval of this
+# page leaves it out: more women would not make it smaller. More experiments do, each with directions, raters and made
+# faces of its own. The mean over their steps has a smaller error, and their spread belongs into the interval.
+# `effects.calibrated_change` takes the answers along several steps, and the record has them too.
 
 # %% tags=["remove-cell"]
 glue(
