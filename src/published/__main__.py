@@ -47,7 +47,8 @@ def main(arguments: Sequence[str]) -> int:
         if given.planes is not None:
             length = faces.generator.latent_dim
             planes = read_planes(given.planes, list(study.AXES_OF_PLANES), length)
-        parts = {name: _part(faces, name, given, planes) for name in wanted}
+        steps: dict[str, pd.DataFrame] = {}
+        parts = {name: _part(faces, name, given, planes, steps) for name in wanted}
         rows = pd.concat(
             [table for part in parts.values() for table in study.record_of(part.images, faces)],
             ignore_index=True,
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
                 measured = parts[study.MEASURED]
                 measured.card.update(_checked(faces, measured, planes))
                 measured.card["sheet"] = sheet.write(measured.images)
-            record.write(rows, _made_with(faces, parts))
+            record.write(rows, steps, _made_with(faces, parts))
             return 0
         comparison = record.compare(rows, record.read())
     except (InputError, ChildProcessError, OSError) as error:
@@ -96,16 +97,32 @@ def _parts(given: argparse.Namespace) -> Sequence[str]:
 
 
 def _part(
-    faces: Faces, name: str, given: argparse.Namespace, planes: Hyperplanes | None
+    faces: Faces,
+    name: str,
+    given: argparse.Namespace,
+    planes: Hyperplanes | None,
+    steps: dict[str, pd.DataFrame],
 ) -> study.Part:
+    """A part of the study; the steps of faces that are steered are added to `steps`.
+
+    What is compared with the record has its faces, moved by its steps: who is steered anew, or
+    asked to take part, can turn with the machine.
+    """
     seed = SEEDS[name]
-    if given.live is not None:
-        chosen = record.recorded_faces(name, given.live)
-    else:
+    if given.write:
         chosen = study.adults(faces, TRANSECTS[name], seed, name)
+    else:
+        chosen = record.recorded_faces(name, given.live)
     if name == study.PLANES:
         return study.part_by_planes(faces, planes, chosen, seed)
-    return study.measured_part(faces, chosen, seed, name)
+    recorded = None if given.write else record.steps_of(name, chosen)
+    if recorded is not None:
+        return study.measured_part(faces, recorded, seed, name)
+    steered = study.steer_faces(faces, chosen, seed, name)
+    steps[name] = steered.steps
+    part = study.measured_part(faces, steered.steps, seed, name)
+    part.card.update(steered.card)
+    return part
 
 
 def _checked(faces: Faces, part: study.Part, planes: Hyperplanes | None) -> dict[str, Any]:

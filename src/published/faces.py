@@ -15,6 +15,7 @@ from faceaudit.generators.openvino_ir import OpenVinoGenerator
 from faceaudit.images.skin_colour import linear_light, monk_tones, srgb_of_light
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.measured_axis import Steered, fit_measures, steer
+from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.latents.transects import project
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
@@ -97,6 +98,10 @@ class Faces:
         repeated = codes.repeat(len(LEVELS), axis=0).astype(float)
         fitted = self.fitted
         return steer(measure_codes, repeated, targets, fitted.planes, fitted.scale, ROUNDS)
+
+    def moved(self, codes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Codes (n, D) after steps (n, measures) along the directions of the measures."""
+        return codes + steps @ dual_basis(self.fitted.planes.normals)
 
     def along_random_axes(self, low: np.ndarray, high: np.ndarray, seed: int) -> np.ndarray:
         """Codes as far from the low level as the high one is, along axes that move no measure.

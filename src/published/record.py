@@ -17,6 +17,7 @@ from published.study import ANSWERED, COLUMNS, STUDIES
 
 ANSWERS = RECORD / "answers.csv"
 MANIFEST = RECORD / "manifest.json"
+STEPS = RECORD / "steps.csv"
 KEY = ["image", "model", "outcome"]
 DECIDED_AT = 0.5
 NEAR_DECISION = 0.01
@@ -38,16 +39,37 @@ def read() -> pd.DataFrame:
     return pd.read_csv(ANSWERS, keep_default_na=False, na_values={"value": [""]})
 
 
-def write(rows: pd.DataFrame, made_with: Mapping[str, Any]) -> None:
+def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame | None:
+    """The recorded steps of faces of a part, of `published.study.SteeredFaces`.
+
+    Args:
+        part: `MEASURED` or `REPEATED`.
+        faces: their numbers.
+
+    Returns:
+        The steps; None where the record has none, as that of November 2026.
+    """
+    if not STEPS.is_file():
+        return None
+    steps = pd.read_csv(STEPS)
+    chosen = steps[(steps["study"] == part) & steps["transect"].isin(faces)]
+    return chosen.drop(columns="study").reset_index(drop=True)
+
+
+def write(
+    rows: pd.DataFrame, steps: Mapping[str, pd.DataFrame], made_with: Mapping[str, Any]
+) -> None:
     """Write parts of the study into the record; what it has of other parts stays.
 
     Args:
         rows: with `COLUMNS`, of all studies of the parts.
+        steps: part whose faces are steered → `published.study.SteeredFaces.steps`.
         made_with: generator, models, fitted planes, and a card for each part.
 
     Raises:
         InputError: the parts that stay were made with other models or another generator.
     """
+    steered = [table.assign(study=name) for name, table in steps.items()]
     parts = {
         name: {"made": datetime.now(UTC).isoformat(timespec="seconds"), **card}
         for name, card in made_with["parts"].items()
@@ -61,7 +83,14 @@ def write(rows: pd.DataFrame, made_with: Mapping[str, Any]) -> None:
             recorded = read()
             rows = pd.concat([recorded[recorded["study"].isin(studies)], rows])
             parts = {**staying, **parts}
+            if STEPS.is_file():
+                recorded_steps = pd.read_csv(STEPS)
+                steered.insert(0, recorded_steps[recorded_steps["study"].isin(staying)])
     write_text(ANSWERS, rows[COLUMNS].to_csv(index=False, lineterminator="\n"))
+    if steered:
+        table = pd.concat(steered)
+        table.insert(0, "study", table.pop("study"))
+        write_text(STEPS, table.to_csv(index=False, lineterminator="\n"))
     content = {
         "plan": json.loads(PLAN.read_text(encoding="utf-8"))["sha256"],
         "answers": file_hash(ANSWERS),
@@ -142,6 +171,6 @@ def compare(rows: pd.DataFrame, recorded: pd.DataFrame) -> Comparison:
     )
 
 
-def recorded_faces(part: str, count: int) -> Sequence[int]:
-    """Numbers of the first faces of a part of the record."""
+def recorded_faces(part: str, count: int | None = None) -> Sequence[int]:
+    """Numbers of the first faces of a part of the record, or of all."""
     return list(np.asarray(manifest()["parts"][part]["faces"])[:count])

@@ -55,6 +55,7 @@ CANDIDATES_PER_FACE = 4
 CANDIDATES_AT_A_TIME = 100
 ANSWERED = "answered"
 ABSTAINED = "abstained"
+DECIMALS_OF_STEPS = 4
 STATES = {"": ANSWERED, "no face": "no face", "abstention": ABSTAINED, "failed call": "failed"}
 """Reason of `ModelAnswers.reasons_in_tables` → the record's word."""
 AXES_OF_PLANES: Mapping[str, tuple[float, float]] = {
@@ -140,34 +141,70 @@ def answers_of(network: Network, pixels: np.ndarray, folder: Path) -> Told:
     return Told(model.all_answers(kept), kept.reasons_in_tables)
 
 
-def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> Part:
-    """Every chosen face at the levels of the measured axis; in the first study also the controls.
+@dataclass(frozen=True)
+class SteeredFaces:
+    """Faces that reached their targets at every level of the measured axis.
+
+    Attributes:
+        steps: transect, skin (a level) and a column for each measure: how far the face's code is
+            moved along the directions of the measures. A row for each level of a face.
+        card: for the manifest: how many faces were asked to take part, and how well the planes tell
+            their measures.
+    """
+
+    steps: pd.DataFrame
+    card: dict[str, Any]
+
+
+def steer_faces(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> SteeredFaces:
+    """Find the steps of every chosen face to the levels of the measured axis.
 
     Args:
         faces: that make the images.
         chosen: numbers of candidates.
         seed: of the candidates.
         name: of the part, `MEASURED` or `REPEATED`.
-
-    Returns:
-        The images of the faces that reached their targets; and of them, by level, means and
-        standard deviations of all measures, and how far a step moves each, in standard deviations
-        of random faces.
     """
     numbers = np.asarray(chosen)
-    codes = faces.generator.sample(int(numbers.max()) + 1, seed).numpy()[numbers]
+    codes = _base_codes(faces, numbers, seed)
     start = faces.measured(faces.images(codes, f"{name}-base"))
     steered = faces.steered(codes, start, name)
+    reached = _reached(steered.measured["L"].to_numpy().reshape(-1, len(LEVELS)), faces)
+    steps = steered.steps.round(DECIMALS_OF_STEPS)
+    steps.insert(0, "transect", numbers.repeat(len(LEVELS)))
+    steps.insert(1, "skin", np.tile(list(LEVELS), len(numbers)))
+    card = {
+        "asked to take part": len(chosen),
+        "correlation of measures with their planes": faces.fitted.correlations(codes, start)
+        .round(3)
+        .to_dict(),
+    }
+    return SteeredFaces(steps[reached.repeat(len(LEVELS))].reset_index(drop=True), card)
+
+
+def measured_part(faces: Faces, steps: pd.DataFrame, seed: int, name: str) -> Part:
+    """Faces at the levels of the measured axis; in the first study also the controls.
+
+    Args:
+        faces: that make the images.
+        steps: of `SteeredFaces`.
+        seed: of the candidates.
+        name: of the part, `MEASURED` or `REPEATED`.
+
+    Returns:
+        The images of the faces; and of them, by level, means and standard deviations of all
+        measures, and how far a step moves each, in standard deviations of random faces.
+    """
     count = len(LEVELS)
-    by_face = steered.codes.reshape(len(numbers), count, -1)
-    reached = _reached(steered.measured["L"].to_numpy().reshape(-1, count), faces)
-    by_face = by_face[reached]
-    numbers = numbers[reached]
-    measures = steered.measured[reached.repeat(count)]
-    pixels = faces.images(np.concatenate(by_face), name)
+    numbers = steps["transect"].to_numpy()[::count]
+    base = _base_codes(faces, numbers, seed).repeat(count, axis=0)
+    codes = faces.moved(base, steps[list(faces.fitted.planes.names)].to_numpy())
+    by_face = codes.reshape(len(numbers), count, -1)
+    pixels = faces.images(codes, name)
     images = Images(
         _rows(name, numbers.repeat(count), skin=np.tile(list(LEVELS), len(numbers))), pixels
     )
+    measures = faces.measured(pixels)
     if name == MEASURED:
         moved = faces.along_random_axes(by_face[:, 0], by_face[:, -1], seed)
         darkened = faces.darkened(pixels[::count], pixels[count - 1 :: count])
@@ -178,14 +215,15 @@ def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> 
         )
     card = {
         "seed": seed,
-        "asked to take part": len(chosen),
         "faces": numbers.tolist(),
         "by level": _by_level(measures, faces),
-        "correlation of measures with their planes": faces.fitted.correlations(codes, start)
-        .round(3)
-        .to_dict(),
     }
     return Part(images, by_face, card)
+
+
+def _base_codes(faces: Faces, numbers: np.ndarray, seed: int) -> np.ndarray:
+    """Codes (n, D) of candidates, by their numbers."""
+    return faces.generator.sample(int(numbers.max()) + 1, seed).numpy()[numbers].astype(float)
 
 
 def _together(*parts: Images) -> Images:
@@ -228,7 +266,7 @@ def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], see
         seed: of the candidates.
     """
     numbers = np.asarray(chosen)
-    codes = faces.generator.sample(int(numbers.max()) + 1, seed).numpy()[numbers]
+    codes = _base_codes(faces, numbers, seed)
     axes = list(AXES_OF_PLANES)
     held = [name for name in planes.names if name not in axes]
     ordered = planes.select([*axes, *held])

@@ -48,6 +48,7 @@ def test_rows_that_the_record_lacks_are_counted():
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "ANSWERS", tmp_path / "answers.csv")
     monkeypatch.setattr(record, "MANIFEST", tmp_path / "manifest.json")
+    monkeypatch.setattr(record, "STEPS", tmp_path / "steps.csv")
     monkeypatch.setattr(record, "PLAN", tmp_path / "plan.json")
     (tmp_path / "plan.json").write_text(json.dumps({"sha256": "planned"}))
     return tmp_path
@@ -58,7 +59,7 @@ MADE_WITH = {"generator": {"psi": 0.7}, "models": [{"name": "one"}], "fitted": {
 
 def test_what_is_written_is_read_again(folder):
     written = rows([0.2, np.nan], states=["answered", "no face"])
-    record.write(written, {**MADE_WITH, "parts": {"measured": {"faces": [3, 8, 9]}}})
+    record.write(written, {}, {**MADE_WITH, "parts": {"measured": {"faces": [3, 8, 9]}}})
     pd.testing.assert_frame_equal(record.read(), written, check_dtype=False)
     manifest = record.manifest()
     assert manifest["plan"] == "planned"
@@ -66,23 +67,40 @@ def test_what_is_written_is_read_again(folder):
     assert record.recorded_faces("measured", 2) == [3, 8]
 
 
+def steps_of(*faces):
+    return pd.DataFrame({"transect": faces, "skin": "low", "L": 0.5, "hair": -0.1})
+
+
+def test_steps_are_recorded_by_part(folder):
+    assert record.steps_of("measured", [3]) is None
+    first = {**MADE_WITH, "parts": {"measured": {"faces": [3, 8]}}}
+    record.write(rows([0.2]), {"measured": steps_of(3, 8)}, first)
+    second = {**MADE_WITH, "parts": {"repeated": {"faces": [3]}}}
+    record.write(rows([0.4]).assign(study="repeated"), {"repeated": steps_of(3)}, second)
+    pd.testing.assert_frame_equal(record.steps_of("measured", [8, 9]), steps_of(8))
+    pd.testing.assert_frame_equal(record.steps_of("repeated", [3]), steps_of(3))
+    record.write(rows([0.3]), {"measured": steps_of(5)}, first)
+    assert record.steps_of("measured", [3, 5])["transect"].tolist() == [5]
+    assert record.steps_of("repeated", [3])["transect"].tolist() == [3]
+
+
 def test_other_parts_stay_in_the_record(folder):
     first = rows([0.2, 0.3])
-    record.write(first, {**MADE_WITH, "parts": {"measured": {"faces": [3, 8]}}})
+    record.write(first, {}, {**MADE_WITH, "parts": {"measured": {"faces": [3, 8]}}})
     of_planes = rows([0.4]).assign(study="planes", image="planes-00001-low")
-    record.write(of_planes, {**MADE_WITH, "parts": {"planes": {"faces": [1]}}})
+    record.write(of_planes, {}, {**MADE_WITH, "parts": {"planes": {"faces": [1]}}})
     again = rows([0.5, 0.6])
-    record.write(again, {**MADE_WITH, "parts": {"measured": {"faces": [4, 5]}}})
+    record.write(again, {}, {**MADE_WITH, "parts": {"measured": {"faces": [4, 5]}}})
     assert record.read()["value"].tolist() == [0.4, 0.5, 0.6]
     assert record.recorded_faces("measured", 2) == [4, 5]
     assert record.recorded_faces("planes", 1) == [1]
 
 
 def test_parts_that_other_models_made_are_not_mixed(folder):
-    record.write(rows([0.2]), {**MADE_WITH, "parts": {"measured": {"faces": [3]}}})
+    record.write(rows([0.2]), {}, {**MADE_WITH, "parts": {"measured": {"faces": [3]}}})
     others = {**MADE_WITH, "models": [{"name": "two"}], "parts": {"planes": {"faces": [1]}}}
     with pytest.raises(InputError, match="models differs from what the parts measured were made"):
-        record.write(rows([0.4]).assign(study="planes"), others)
+        record.write(rows([0.4]).assign(study="planes"), {}, others)
     assert record.read()["value"].tolist() == [0.2]
 
 

@@ -59,9 +59,15 @@ def faces(tmp_path, monkeypatch):
     return Faces(tmp_path, fits=True)
 
 
+def steered_part(faces, chosen, name="measured"):
+    steered = study.steer_faces(faces, chosen, seed=5, name=name)
+    return study.measured_part(faces, steered.steps, seed=5, name=name)
+
+
 def test_faces_have_the_tones_lightness_and_what_is_held(faces):
-    part = study.measured_part(faces, range(30), seed=5, name="measured")
-    assert part.card["asked to take part"] == 30
+    steered = study.steer_faces(faces, range(30), seed=5, name="measured")
+    assert steered.card["asked to take part"] == 30
+    part = study.measured_part(faces, steered.steps, seed=5, name="measured")
     assert len(part.card["faces"]) >= 28
     for place, level in enumerate(LEVELS):
         found = part.card["by level"][level]
@@ -72,7 +78,7 @@ def test_faces_have_the_tones_lightness_and_what_is_held(faces):
 
 
 def test_images_of_a_face_are_told_apart(faces):
-    part = study.measured_part(faces, [3, 8], seed=5, name="measured")
+    part = steered_part(faces, [3, 8])
     table = part.images.table
     assert len(table) == len(part.images.pixels) == 2 * 5
     assert table["image"].is_unique
@@ -81,6 +87,19 @@ def test_images_of_a_face_are_told_apart(faces):
     assert of_one["skin"].tolist() == ["low", "middle", "high", "", "low"]
     assert of_one["image"].iloc[0] == "measured-00008-low"
     assert of_one["exposure"].iloc[-1] == "darkened"
+
+
+def test_recorded_steps_draw_the_same_pictures_of_the_first_faces(faces, tmp_path):
+    steered = study.steer_faces(faces, range(10), seed=5, name="measured")
+    whole = study.measured_part(faces, steered.steps, seed=5, name="measured")
+    steered.steps.to_csv(tmp_path / "steps.csv", index=False)
+    first = pd.read_csv(tmp_path / "steps.csv").iloc[: 2 * len(LEVELS)]
+    part = study.measured_part(faces, first, seed=5, name="measured")
+    of_first = whole.images.table["transect"].isin(first["transect"]).to_numpy()
+    assert part.images.table["image"].tolist() == whole.images.table["image"][of_first].tolist()
+    drawn = (part.images.table["exposure"] == "").to_numpy()
+    expected = whole.images.pixels[of_first][drawn]
+    assert_allclose(codes_of(part.images.pixels[drawn]), codes_of(expected), atol=1e-5)
 
 
 def test_random_axes_move_no_measure_and_are_as_long(faces):
@@ -155,7 +174,7 @@ def networks(monkeypatch):
 
 
 def test_the_record_has_a_row_an_image_a_model_and_an_outcome(faces, networks):
-    part = study.measured_part(faces, [3, 8], seed=5, name="measured")
+    part = steered_part(faces, [3, 8])
     rows = pd.concat(study.record_of(part.images, faces))
     assert list(rows) == study.COLUMNS
     assert len(rows) == 2 * len(part.images.table)
@@ -174,7 +193,7 @@ def test_whoever_a_network_calls_young_takes_no_part(faces, networks, monkeypatc
 
 
 def test_the_repeated_study_has_no_controls(faces):
-    part = study.measured_part(faces, [3, 8], seed=5, name="repeated")
+    part = steered_part(faces, [3, 8], "repeated")
     assert part.images.table["study"].tolist() == 6 * ["repeated"]
     assert part.images.table["image"].iloc[0] == "repeated-00003-low"
 

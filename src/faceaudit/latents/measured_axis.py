@@ -31,12 +31,16 @@ class Steered:
 
     Attributes:
         codes: (n, D), each from the round in which the face was nearest to its targets.
+        steps: (n, measures), how far they are from where they began, along the dual basis of the
+            planes' normals. What is measured on an image turns a little from machine to machine,
+            and later rounds enlarge that. So keep the steps to draw the same faces elsewhere.
         measured: (n, measures) of these codes; NaN where a face could not be measured.
         distances: (rounds, n) root of the mean squared distance to the targets, in standard
             deviations of the measures.
     """
 
     codes: np.ndarray
+    steps: pd.DataFrame
     measured: pd.DataFrame
     distances: np.ndarray
 
@@ -97,38 +101,44 @@ def steer(
         >>> steered.measured["lightness"].round(2).item()
         1.0
     """
-    codes = as_finite(codes, "codes", ndim=2).copy()
+    start = as_finite(codes, "codes", ndim=2)
     names = list(planes.names)
     count = len(names)
-    require_shape(targets.to_numpy(), "targets", (len(codes), count))
+    require_shape(targets.to_numpy(), "targets", (len(start), count))
     directions = dual_basis(planes.normals)
     # Of each face: change of the measures, in standard deviations, by a step along each direction.
-    response = np.tile(np.eye(count), (len(codes), 1, 1))
+    response = np.tile(np.eye(count), (len(start), 1, 1))
     goal = (targets[names] / scale[names]).to_numpy()
-    best_codes = codes.copy()
+    moved = np.zeros(goal.shape)
+    best_moved = np.zeros(goal.shape)
     best_values = np.full(goal.shape, np.nan)
-    best_distance = np.full(len(codes), np.inf)
+    best_distance = np.full(len(start), np.inf)
     distances = []
     last_values = np.full(goal.shape, np.nan)
     steps = np.zeros(goal.shape)
     for _ in range(rounds):
-        values = (measure(codes)[names] / scale[names]).to_numpy()
+        values = (measure(start + moved @ directions)[names] / scale[names]).to_numpy()
         if not distances:
             goal = np.where(np.isnan(goal), values, goal)
         missed = goal - values
         distance = np.sqrt((missed**2).mean(axis=1))
         distances.append(distance)
         nearer = distance < best_distance  # never where a measure is missing
-        best_codes[nearer] = codes[nearer]
+        best_moved[nearer] = moved[nearer]
         best_values[nearer] = values[nearer]
         best_distance[nearer] = distance[nearer]
 
         response = _learned(response, steps, values - last_values)
         last_values = values
         steps = _clipped(np.linalg.solve(response, np.nan_to_num(missed)[..., None])[..., 0])
-        codes = codes + steps @ directions
+        moved = moved + steps
     measured = pd.DataFrame(best_values * scale[names].to_numpy(), targets.index, names)
-    return Steered(best_codes, measured, np.stack(distances))
+    return Steered(
+        codes=start + best_moved @ directions,
+        steps=pd.DataFrame(best_moved, targets.index, names),
+        measured=measured,
+        distances=np.stack(distances),
+    )
 
 
 def _learned(response: np.ndarray, steps: np.ndarray, changes: np.ndarray) -> np.ndarray:

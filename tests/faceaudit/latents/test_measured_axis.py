@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.measured_axis import fit_measures, steer
+from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 
@@ -58,6 +59,8 @@ def test_faces_reach_their_targets_and_hold_the_rest(faces):
     assert (left.abs().median() < 0.01 * scale).all()
     assert (left.abs() < 0.2 * scale).all(axis=1).mean() > 0.98
     pd.testing.assert_frame_equal(steered.measured, measure(steered.codes))
+    directions = dual_basis(planes.normals)
+    assert_allclose(steered.codes, codes + steered.steps[list(planes.names)] @ directions)
 
 
 def test_rounds_come_nearer(faces):
