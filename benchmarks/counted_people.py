@@ -89,7 +89,7 @@ def trained(seed: int) -> dict[str, AuditedModel]:
             continue
         people = populations.sample(name, SETTINGS.n_train, seed)
         made[name] = networks.train_classifier(
-            render_to_store(people.parameters, SIZE, WORK / "people.npy"),
+            render_to_store(people.parameters, SIZE, WORK / f"{seed}_people.npy"),
             people.frame["gender"].to_numpy(),
             path,
             seed=seed,
