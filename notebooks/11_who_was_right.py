@@ -966,7 +966,8 @@ for model in AUDITED:
 lines += [
     "",
     f"The last two columns are computed from these {len(of_seed)} seeds. Of {len(within)} more, from which they are not computed, "
-    f"{within.sum()} have all Shapley shares between the limits.",
+    f"{' and '.join(map(str, within[[*AUDITED]].sum()))} have both Shapley shares between the limits "
+    f"({' and '.join(AUDITED)}).",
 ]
 Markdown(with_minus("\n".join(lines)))
 

@@ -60,7 +60,7 @@ def test_the_gap_that_is_taken_apart_is_that_of_the_runs_of_whole_audits():
             assert row[part] == pytest.approx(run[f"{model}, {what}"], abs=1e-9), row["what"]
 
 
-def test_at_most_one_of_the_seeds_that_were_held_out_has_a_share_beyond_the_printed_limits():
+def test_four_of_the_five_seeds_that_were_held_out_have_shares_between_the_printed_limits():
     records = ("counted_gap", "counted_gap_held_out")
     seeds, held_out = (
         counted_gap.by_seed(
@@ -70,8 +70,8 @@ def test_at_most_one_of_the_seeds_that_were_held_out_has_a_share_beyond_the_prin
     )
     assert {*seeds.index.levels[1]}.isdisjoint(held_out.index.levels[1])
     within = counted_gap.shares_within(held_out, seeds)
-    assert 1 <= len(within) <= 5
-    assert (~within).sum() <= 1
+    assert len(within) == 5
+    assert (within.sum() >= 4).all()
 
 
 def test_no_claim_turns_where_scores_and_pictures_are_perturbed():

@@ -183,7 +183,7 @@ def by_seed(record: Sequence[Mapping[str, str | float]]) -> pd.DataFrame:
     return table[list(ROWS)]
 
 
-def shares_within(held_out: pd.DataFrame, seeds: pd.DataFrame) -> pd.Series:
+def shares_within(held_out: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
     """Whether the Shapley shares of a seed lie in the intervals that other seeds give for it.
 
     Args:
@@ -191,14 +191,14 @@ def shares_within(held_out: pd.DataFrame, seeds: pd.DataFrame) -> pd.Series:
         seeds: gaps of those from which the intervals are computed.
 
     Returns:
-        For each seed that was held out, whether both shares of all models lie within.
+        For each seed that was held out and each model, whether both shares lie within.
     """
     within = {}
     for model, gaps in held_out.groupby(level="model"):
         limits = seeds.loc[model, SHARES].apply(interval_of_another, result_type="expand")
         shares = gaps.droplevel("model")[SHARES]
         within[model] = ((shares > limits.loc[0]) & (shares < limits.loc[1])).all(axis=1)
-    return pd.DataFrame(within).all(axis=1)
+    return pd.DataFrame(within)
 
 
 def interval_of_another(values: ArrayLike) -> tuple[float, float]:

@@ -153,7 +153,8 @@ def test_shares_of_a_seed_that_was_held_out():
     held_out = record_of({21: 2.0, 22: high + 0.1, 23: low + 0.1})
     held_out[-1]["Shapley share of hair length"] = 50.0
     within = counted_gap.shares_within(counted_gap.by_seed(held_out), counted_gap.by_seed(seeds))
-    assert within.to_dict() == {"seed 21": True, "seed 22": False, "seed 23": False}
+    assert within["one"].to_dict() == {"seed 21": True, "seed 22": False, "seed 23": True}
+    assert within["two"].to_dict() == {"seed 21": True, "seed 22": False, "seed 23": False}
 
 
 def test_interval_of_another_seed():
