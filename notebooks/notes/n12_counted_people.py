@@ -443,7 +443,8 @@ def told_of(model: str) -> str:
 # like those that it was trained on. Edits must err on twins as they err on portraits. A twin is what the encoder saw, so
 # what the encoder overlooks is missing in the twin. And the step must move skin alone, which the gate of
 # [](05_transect_generation) checks.
-#
+
+# %% [markdown]
 # The step was calibrated with raters' noise. Its error is the same for all women and models, and the interval of this
 # page leaves it out: more women would not make it smaller. More experiments do, each with directions, raters and made
 # faces of its own. The mean over their steps has a smaller error, and their spread belongs into the interval.
