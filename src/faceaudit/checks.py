@@ -26,6 +26,7 @@ from faceaudit.models.answers import (
 )
 from faceaudit.models.asking import require_judged_answers
 from faceaudit.models.local import LocalModel
+from faceaudit.outcomes import TITLES
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
 from faceaudit.utils.names import TRUTH_VALUES
@@ -49,6 +50,8 @@ PLACEBO_TABLES = (families.PLACEBOS, MISSING_ALONG_PLACEBOS)
 """Tables of placebos, which should change neither errors nor what is missing."""
 LABELS_ALONG_AXES = "labels"
 """Table of how often labels of one face differ, of `label_changes`."""
+OTHER_LEVELS = "levels"
+"""Table of the pairs of levels of one axis that the audit's contrasts do not compare."""
 TOLD_SHARE = 0.75
 """Of pairs: where labels differ more often along an axis, they say what the axis changes."""
 PREPARATION_IMAGES = 200
@@ -140,6 +143,8 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         yield _doubt_in_words("reversed", error_rate)
     elif error_rate > GUESSING_ERROR_RATE:
         yield _doubt_in_words("errors", error_rate)
+    if OTHER_LEVELS in tables:
+        yield from find_level_doubts(tables[OTHER_LEVELS])
     if LABELS_ALONG_AXES in tables:
         axes = {**plan["axes"], **plan["placebos"]}
         yield from find_label_doubts(tables[LABELS_ALONG_AXES], axes, plan["classes"])
@@ -216,6 +221,25 @@ def find_label_doubts(
         if not is_told and not beyond.empty:
             row = beyond.loc[beyond["estimate"].idxmax()]
             yield _doubt_in_words("labels", row["estimate"], row)
+
+
+def find_level_doubts(table: pd.DataFrame) -> Doubts:
+    """Find axes with two levels that differ beyond the tolerance, though no verdict compares them.
+
+    Each level can be within the tolerance of the first one, or of the one before it, and the trend
+    can be flat, where two other levels are far apart.
+
+    Args:
+        table: a row for each outcome and pair of levels that is not compared, with its verdict:
+            axis, outcome, contrast and estimate.
+
+    Yields:
+        Name and sentence, one for an outcome and axis, of the largest such difference.
+    """
+    beyond = table[table["verdict"] == EXCEEDS]
+    for _, rows in beyond.groupby(["outcome", "axis"], sort=False):
+        row = rows.loc[rows["estimate"].abs().idxmax()]
+        yield _doubt_in_words("levels", TITLES[row["outcome"]], row)
 
 
 def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ difference.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from math import prod
 
 ADJACENT = "adjacent"
@@ -103,6 +103,24 @@ def contrasts_of(axes: Axes, axis: str, kind: str = REFERENCE) -> list[Contrast]
 def all_contrasts(axes: Axes, kind: str = REFERENCE) -> list[Contrast]:
     """The contrasts of every axis, in the order of the axes."""
     return [contrast for axis in axes for contrast in contrasts_of(axes, axis, kind)]
+
+
+def other_contrasts(axes: Axes, kind: str = REFERENCE) -> list[Contrast]:
+    """The pairs of levels of one axis that a kind of contrasts does not compare.
+
+    Example:
+        >>> axes = {"skin": ["I", "III", "V"], "hair": ["short", "long"]}
+        >>> [contrast.name for contrast in other_contrasts(axes)]
+        ['V instead of III']
+    """
+    others = []
+    for axis, names in axes.items():
+        compared = contrasts_of(axes, axis, kind)
+        pairs_compared = {(one.low, one.high) for one in compared if not one.is_trend}
+        for low, high in combinations(range(len(names)), 2):
+            if (low, high) not in pairs_compared:
+                others.append(Contrast(axis, low, high, names[low], names[high], is_only=False))
+    return others
 
 
 def trend_weights(levels: int) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -141,7 +142,9 @@ def plan_of_analysis(report: Report) -> Plan:
     plan = dict(report.plan.content)
     plan["tolerance"] = report.tolerance
     plan["level"] = report.level
-    plan["policy"] = {row.demand: row.limit for row in report.coverage}
+    policy: dict[str, Any] = {row.demand: row.limit for row in report.coverage}
+    policy["faces"] = int(policy["faces"])
+    plan["policy"] = policy
     if report.monitored is not None:
         plan["policy"]["monitor"] = True
         plan["monitored"] = report.monitored.model_dump(include=set(FIRST_LOOK))

@@ -15,7 +15,14 @@ import pandas as pd
 from scipy.special import ndtri
 
 from faceaudit import effects, families
-from faceaudit.comparisons import Axes, Contrast, all_contrasts, cell_name, held_levels
+from faceaudit.comparisons import (
+    Axes,
+    Contrast,
+    all_contrasts,
+    cell_name,
+    held_levels,
+    other_contrasts,
+)
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
@@ -237,6 +244,28 @@ def label_changes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
         row["faces_changed"] = len(np.unique(pairs.face[changed]))
         rows.append({"axis": contrast.axis, "contrast": contrast.name, **row})
     return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
+
+
+def other_levels(frame: pd.DataFrame, places: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
+    """The pairs of levels that the contrasts of the audit do not compare, on average over faces.
+
+    Args:
+        frame: of `MatchedImages`, of `with_numbered_units`.
+        places: of `with_missing_images`.
+        plan: of the audit.
+
+    Returns:
+        A row per pair and outcome, the first outcome and what is missing, each judged for itself;
+        None where all pairs are compared.
+    """
+    contrasts = other_contrasts(plan["axes"], kind_of_contrasts(plan))
+    if not contrasts:
+        return None
+    tables = [
+        compare_places([Place(outcome, contrast, {}) for contrast in contrasts], images, plan)
+        for outcome, images in ((first_outcome(plan), frame), (MISSING, places))
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 class Place(NamedTuple):

@@ -22,6 +22,7 @@ from faceaudit.api import (
     content_of,
     names_of_arguments,
     power_of,
+    unfit_type,
 )
 from faceaudit.designs.portraits import Portraits
 from faceaudit.families import LOOK, REGRESSION
@@ -215,8 +216,10 @@ def classifier(
     pictures = None
     if isinstance(images, Mapping):
         pictures = images
-    else:
+    elif isinstance(images, str | Path):
         specification = specification.in_folder(Path(images))
+    else:
+        raise unfit_type("images", images, "a folder, or a mapping from name to picture,")
     tables = InputTables(specification, {Path(rows.source): rows}, pictures)
     with names_of_arguments(ARGUMENTS_OF_CLASSIFIER):
         before = read_look(previous, specification)

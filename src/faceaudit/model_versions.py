@@ -26,6 +26,7 @@ from faceaudit.designs.matched import covered_faces
 from faceaudit.effects.survey_weights import WEIGHT, without_equal_weights
 from faceaudit.effects.verdicts import EXCEEDS, WITHIN
 from faceaudit.families import LOOK, Plan
+from faceaudit.kept_images import plan_of_analysis
 from faceaudit.matched_comparisons import interactions, matched_row, with_numbered_units
 from faceaudit.outcomes import MISSING, NUMBER, TITLES, first_outcome, tolerance_of
 from faceaudit.report import facts
@@ -362,7 +363,8 @@ def compare(
     by_axis = by_axis[["axis", "contrast", "estimate", "low", "high", "p", "p_holm", "units"]]
     once = frame[f"{VERSION}_level"] == 0
     of_both = frame[once].assign(**{outcome: frame[outcome].where(known == 2)})
-    covered = covered_faces(of_both, outcome, old.report.plan.content["axes"])
+    analysed_by = plan_of_analysis(new.report)
+    covered = covered_faces(of_both, outcome, analysed_by["axes"])
     covered = replace(covered, lacking="images that in one of both versions are")
     return VersionComparison(
         changes=tables[outcome],
@@ -375,7 +377,7 @@ def compare(
             new=int(frame.loc[~once, outcome].notna().sum()),
             both=int(of_both[outcome].notna().sum()),
         ),
-        coverage=coverage_rows(covered, new.report.plan.content["policy"]),
+        coverage=coverage_rows(covered, analysed_by["policy"]),
         gate_of_new=OwnGate.of(new, allow_departures),
         monitored=monitored,
     )
@@ -453,7 +455,7 @@ def images_of_both(old: AuditResult, new: AuditResult) -> tuple[pd.DataFrame, Pl
         A row per image and audit, with unit, the first outcome, the levels, the weight, if faces
         have different ones, and of monitored audits the look; and a plan for it.
     """
-    plan = old.report.plan.content
+    plan = plan_of_analysis(old.report)
     levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
     columns = ["image_id", "unit", first_outcome(plan), *levels]
     if WEIGHT in old.frame and WEIGHT in new.frame:

@@ -167,13 +167,7 @@ def plan(n: int | None = None, *, power: float | None = None, **settings: Any) -
     specification = _specification_to_plan(settings, power)
     transects = specification.design.transects
     if n is not None and specification.kind != "classification":
-        raise InputError(
-            f"n is {n}; it is the number of matched faces, and an audit of "
-            f"{WHAT_IS_FOUND[specification.kind]} takes all that were found",
-            field="n",
-            found=n,
-            expected="no number of faces",
-        )
+        raise _takes_what_was_found("n", n, WHAT_IS_FOUND[specification.kind])
     if n is not None and transects is not None:
         raise InputError(
             f"n is {n} and transects is {transects}; both are the number of faces, one of them was "
@@ -198,9 +192,9 @@ def _specification_to_plan(settings: dict[str, Any], power: float | None) -> Spe
     if "model" in settings:
         _require_keywords(settings, ClassifierSettings)
         return specification_of_classifier(cast(ClassifierSettings, settings), power=power)
-    if "reference" in settings:
+    if not {"reference", "group"}.isdisjoint(settings):
         if power is not None:
-            raise _unexpected_keyword("power", PairsSettings.__annotations__)
+            raise _takes_what_was_found("power", power, "pairs")
         _require_keywords(settings, PairsSettings)
         return specification_of_pairs(cast(PairsSettings, settings))
     _require_keywords(settings, TableSettings)
@@ -221,6 +215,16 @@ def _require_keywords(settings: Mapping[str, Any], known: type) -> None:
     for name, kind in kinds.items():
         if get_origin(kind) is Required and name not in settings:
             raise TypeError(f"plan() missing a required keyword argument: {name!r}")
+
+
+def _takes_what_was_found(field: str, found: float, what: str) -> InputError:
+    return InputError(
+        f"{field} is {found}; an audit of {what} takes all that were found, so that no number is "
+        "planned, and none was expected",
+        field=field,
+        found=found,
+        expected=f"no {field}",
+    )
 
 
 def _unexpected_keyword(name: str, known: Mapping[str, Any]) -> TypeError:

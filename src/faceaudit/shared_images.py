@@ -7,8 +7,12 @@ from itertools import pairwise
 
 import pandas as pd
 
+from faceaudit.comparisons import all_contrasts
 from faceaudit.effects.survey_weights import WEIGHT
+from faceaudit.families import kind_of_contrasts
 from faceaudit.frames import listed_on_one_line
+from faceaudit.kept_images import plan_of_analysis
+from faceaudit.outcomes import outcomes_of
 from faceaudit.results import AuditResult
 from faceaudit.utils.errors import InputError
 
@@ -23,11 +27,11 @@ def require_same_design(audits: Mapping[str, AuditResult], keys: Iterable[str]) 
 
     Args:
         audits: name of a model → its audit.
-        keys: entries of the plans that must agree.
+        keys: entries of the plans, as they were analysed by, that must agree.
 
     Raises:
-        InputError: what is no audit, an audit of portraits or pairs, one whose axes are not those
-            of its plan, or plans that differ.
+        InputError: what is no audit, an audit of portraits or pairs, one whose comparisons are not
+            those of its plan, or plans that differ.
     """
     for name, audit in audits.items():
         if not isinstance(audit, AuditResult):
@@ -45,10 +49,10 @@ def require_same_design(audits: Mapping[str, AuditResult], keys: Iterable[str]) 
                 found=audit.report.kind,
                 expected="an audit of matched images",
             )
-        _require_planned_axes(name, audit)
+        _require_planned_comparisons(name, audit)
     for (first, audit), (second, other) in pairwise(audits.items()):
         for key in keys:
-            before, after = (one.report.plan.content.get(key) for one in (audit, other))
+            before, after = (plan_of_analysis(one.report).get(key) for one in (audit, other))
             if before != after:
                 raise InputError(
                     f"{key} of {first} is {before}, that of {second} is {after}; the same was "
@@ -59,18 +63,33 @@ def require_same_design(audits: Mapping[str, AuditResult], keys: Iterable[str]) 
                 )
 
 
-def _require_planned_axes(name: str, audit: AuditResult) -> None:
-    """Refuse an audit whose departures from its plan are about the axes."""
-    compared = list(dict.fromkeys(row.axis for row in audit.report.effects))
-    planned = list(audit.report.plan.content["axes"])
-    if compared != planned:
-        raise InputError(
-            f"{name} compares {', '.join(compared)}, and its plan {', '.join(planned)}; an audit "
-            "by its own plan was expected",
-            field=name,
-            found=", ".join(compared),
-            expected=", ".join(planned),
-        )
+def _require_planned_comparisons(name: str, audit: AuditResult) -> None:
+    """Refuse an audit whose departures from its plan are about what is compared."""
+    report = audit.report
+    content = report.plan.content
+    contrasts = all_contrasts(content["axes"], kind_of_contrasts(content))
+    rows = [*report.effects, *report.outcomes]
+    compared = {
+        "axes": [row.axis for row in rows],
+        "contrasts": [row.contrast for row in rows],
+        "outcomes": [row.outcome for row in rows],
+    }
+    planned = {
+        "axes": [contrast.axis for contrast in contrasts],
+        "contrasts": [contrast.name for contrast in contrasts],
+        "outcomes": outcomes_of(content),
+    }
+    for what, names in compared.items():
+        found = list(dict.fromkeys(names))
+        expected = list(dict.fromkeys(planned[what]))
+        if found != expected:
+            raise InputError(
+                f"{name} compares {', '.join(found)}, and its plan {', '.join(expected)}; an audit "
+                "by its own plan was expected",
+                field=name,
+                found=", ".join(found),
+                expected=", ".join(expected),
+            )
 
 
 def require_same_images(audits: Mapping[str, AuditResult]) -> None:

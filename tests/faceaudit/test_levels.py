@@ -135,6 +135,44 @@ def test_small_steps_add_up_to_an_effect_between_the_ends(unit):
     assert audit.gate() == 1
 
 
+@pytest.mark.parametrize("unit", ["face", None])
+@pytest.mark.parametrize(
+    ("kind", "rates", "apart"),
+    [
+        ("adjacent", [2, 5, 8, 11, 14, 11, 8, 5, 2], "e instead of a"),
+        ("trend", [2, 20, 2], "b instead of a"),
+        ("reference", [10, 13, 7], "c instead of b"),
+    ],
+)
+def test_levels_that_no_verdict_compares_are_doubted(unit, kind, rates, apart):
+    levels = [*"abcdefghi"[: len(rates)]]
+    face = np.repeat(np.arange(10000), len(levels))
+    place = np.tile(np.arange(len(levels)), 10000)
+    table = pd.DataFrame({"face": face, "skin": np.take(levels, place)})
+    table["error"] = face % 100 < np.take(rates, place)
+    settings = {
+        "unit": unit,
+        "axes": {"skin": levels},
+        "error": "error",
+        "tolerance": 0.05,
+        "contrasts": kind,
+    }
+    audit = faceaudit.table(table, **settings)
+    assert audit.verdict == "within"
+    (doubt,) = audit.report.doubts
+    assert doubt.name == "levels" and apart in doubt.sentence
+    assert audit.gate() == 1
+    accepted = faceaudit.table(table, **settings, accept=["levels"])
+    assert accepted.gate() == 0
+
+
+def test_levels_that_differ_in_what_is_missing_are_doubted(frame):
+    rng = np.random.default_rng(2)
+    lost = (frame["skin"] == "III") & (rng.random(len(frame)) < 0.5)
+    audit = audit_of(frame[~lost], incomplete="pairs", contrasts="trend")
+    assert any("share of missing" in doubt.sentence for doubt in audit.report.doubts)
+
+
 def test_a_level_whose_images_are_deleted_is_missing(frame):
     rng = np.random.default_rng(2)
     lost = (frame["skin"] == "V") & (rng.random(len(frame)) < 0.5)

@@ -45,6 +45,42 @@ def refusal(frame):
     return faceaudit.compare(audit_of(frame), audit_of(refusing(frame)))
 
 
+# --- departures from a plan
+
+
+def test_the_tolerance_is_that_of_the_audits_not_of_their_plan(frame):
+    """Eleven of a hundred faces are answered wrongly now; the plan would allow twenty."""
+    turned = np.repeat(np.random.default_rng(5).random(len(frame) // 2) < 0.11, 2)
+    worse = frame.assign(says=np.where(turned, 1 - frame["truth"], frame["says"]))
+    wide = ANSWERED | {"tolerance": 0.2}
+    plan = faceaudit.plan(400, **wide)
+    old, new = (audit_of(one, plan=plan) for one in (frame, worse))
+    changed = faceaudit.compare(old, new, allow_departures=True)
+    assert changed.tolerance == 0.05
+    assert changed.changes["estimate"].iloc[0] > 0.09
+    assert changed.code_of_comparison == changed.gate() == 1
+    with pytest.raises(InputError, match=r"tolerance of old is 0.05, that of new is 0.2"):
+        faceaudit.compare(old, audit_of(worse, **wide))
+
+
+def test_departures_close_the_gate_unless_they_are_allowed(frame):
+    plan = faceaudit.plan(300, **ANSWERED)
+    audits = [audit_of(frame, plan=plan) for _ in range(2)]
+    assert faceaudit.compare(*audits).gate() == 1
+    assert faceaudit.compare(*audits, allow_departures=True).gate() == 0
+
+
+def test_an_audit_with_other_contrasts_than_planned_is_refused():
+    levels = {"skin": ["light", "brown", "dark"]}
+    face = np.repeat(np.arange(40), 3)
+    frame = pd.DataFrame({"face": face, "skin": levels["skin"] * 40, "truth": 0, "says": face % 2})
+    settings = ANSWERED | {"axes": levels}
+    plan = faceaudit.plan(40, **settings)
+    moved = faceaudit.table(frame, **settings, contrasts="trend", plan=plan)
+    with pytest.raises(InputError, match="old compares dark instead of light, by the trend, and"):
+        faceaudit.compare(moved, moved)
+
+
 # --- what has no answer
 
 

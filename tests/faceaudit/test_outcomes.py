@@ -297,7 +297,7 @@ def test_a_plan_of_errors_alone_does_not_name_outcomes(frame):
         ({"outcomes": ["fpr"]}, "outcomes begins with fpr; the first outcome must be error, sel"),
         (
             {"outcomes": ["selection", "fpr"]},
-            "has fpr without error; fpr needs labels, so put error",
+            "and has fpr, which needs labels; put error",
         ),
         ({"outcomes": ["error", "error"]}, "every outcome once"),
         ({"outcomes": ["error", "speed"]}, "outcomes.1 is 'speed'"),

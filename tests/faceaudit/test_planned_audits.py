@@ -97,6 +97,7 @@ def test_the_plan_of_portraits_in_a_table_counts(table):
     scored = table.assign(score=[0.3, 0.8, 0.6, 0.2] * (len(table) // 4))
     settings = SETTINGS | {"unit": None, "score": "score"}
     plan = faceaudit.plan(**settings)
+    assert "the levels of skin are compared" in repr(plan)
     assert faceaudit.table(scored, plan=plan, **settings).report.plan.departures == []
 
 
@@ -127,7 +128,9 @@ def test_the_plan_of_pairs_counts(tmp_path):
             "similarity": rng.normal(same, 0.3),
         }
     )
-    path = faceaudit.plan(**PAIRS).save(tmp_path / "plan.json")
+    plan = faceaudit.plan(**PAIRS)
+    assert "compared with those of one" in repr(plan) and "0.01 of the pairs" in repr(plan)
+    path = plan.save(tmp_path / "plan.json")
     kept = faceaudit.pairs(frame, plan=path, **PAIRS)
     assert kept.report.plan.departures == []
     assert kept.rates["group"].tolist() == ["one", "other"]
@@ -137,12 +140,14 @@ def test_the_plan_of_pairs_counts(tmp_path):
 
 
 def test_a_number_of_faces_is_refused_where_all_that_were_found_count():
-    with pytest.raises(InputError, match="n is 50; .* an audit of pairs takes all that were found"):
+    with pytest.raises(InputError, match="n is 50; an audit of pairs takes all that were found"):
         faceaudit.plan(50, **PAIRS)
     with pytest.raises(InputError, match="an audit of portraits takes all that were found"):
         faceaudit.plan(50, score="score", **SETTINGS | {"unit": None})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'power'"):
+    with pytest.raises(InputError, match="power is 0.9; an audit of pairs takes all"):
         faceaudit.plan(power=0.9, **PAIRS)
+    with pytest.raises(TypeError, match="missing a required keyword argument: 'first'"):
+        faceaudit.plan(group="group", tolerance=0.02)
     with pytest.raises(TypeError, match="did you mean 'similarity'"):
         faceaudit.plan(similarit="s", **PAIRS)
 

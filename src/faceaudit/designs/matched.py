@@ -15,7 +15,12 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import effects, families
-from faceaudit.checks import LABELS_ALONG_AXES, MISSING_ALONG_PLACEBOS, examine
+from faceaudit.checks import (
+    LABELS_ALONG_AXES,
+    MISSING_ALONG_PLACEBOS,
+    OTHER_LEVELS,
+    examine,
+)
 from faceaudit.comparisons import (
     Axes,
     Contrast,
@@ -54,6 +59,7 @@ from faceaudit.matched_comparisons import (
     judged_families,
     label_changes,
     matched_row,
+    other_levels,
     with_missing_images,
     with_numbered_units,
 )
@@ -278,7 +284,8 @@ class MatchedImages:
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
             "leakage" (every other attribute along it). Where errors are counted and some are not
             known, "worst cases" has the averages in which these count as errors. Where labels of a
-            face differ, "labels" says how often they do, along every axis and placebo.
+            face differ, "labels" says how often they do, along every axis and placebo. Where pairs
+            of levels are not compared, "levels" has them.
         """
         frame = with_numbered_units(self.frame, plan)
         outcome = first_outcome(plan)
@@ -293,6 +300,9 @@ class MatchedImages:
             worst = average_effects(places, plan, ERROR)
             tables[WORST_CASES] = worst.assign(subject=worst["axis"], measure="")
             say(f"compared: {WORST_CASES}")
+        others = other_levels(frame, places, plan)
+        if others is not None:
+            tables[OTHER_LEVELS] = others
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)

@@ -18,8 +18,14 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import effects, families
-from faceaudit.checks import examine
-from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_levels
+from faceaudit.checks import OTHER_LEVELS, examine
+from faceaudit.comparisons import (
+    Contrast,
+    all_contrasts,
+    cell_name,
+    held_levels,
+    other_contrasts,
+)
 from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
@@ -317,7 +323,8 @@ class Portraits:
             2) and logistic regression on the other axes and the covariates, and by AIPW where the
             plan asks for it; then also "overlap", "balance", "robustness" and "benchmarks", see
             `_doubly_robust_tables`; and with transects "carried", see `_carried_effects`. Where
-            scores are known, also "thresholds".
+            scores are known, also "thresholds", and where pairs of levels are not compared,
+            "levels".
 
         Raises:
             InputError: no portrait has both a label and an answer.
@@ -353,6 +360,14 @@ class Portraits:
             worst = worst.assign(subject=worst["axis"], measure="")
             tables[WORST_CASES] = settled(worst, plan["level"])
             say(f"compared: {WORST_CASES}")
+        others = other_contrasts(axes, kind_of_contrasts(plan))
+        if others:
+            of_levels = [
+                _differences_between_levels(portraits, [of_pair], plan, contrasts=others)
+                for portraits, of_pair in ((frame, outcome), (every_portrait, MISSING))
+            ]
+            apart = pd.concat([settled(table, plan["level"]) for table in of_levels])
+            tables[OTHER_LEVELS] = apart.reset_index(drop=True)
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
             say("compared: other thresholds")
@@ -544,7 +559,7 @@ def _differences_between_levels(
     outcomes: Sequence[str],
     plan: Plan,
     by_cell: bool = False,
-    kind: str | None = None,
+    contrasts: Sequence[Contrast] | None = None,
 ) -> pd.DataFrame:
     """Differences of outcomes between the levels of every axis, a family with p-values.
 
@@ -553,12 +568,14 @@ def _differences_between_levels(
         outcomes: columns of numbers from 0 to 1, NaN where they are unknown.
         plan: of the audit.
         by_cell: whether in every cell of the other axes; else over all portraits.
-        kind: of the contrasts; None: those of the plan.
+        contrasts: of levels; None: those of the plan.
     """
     axes = plan["axes"]
+    if contrasts is None:
+        contrasts = all_contrasts(axes, kind_of_contrasts(plan))
     tables = []
     for outcome in outcomes:
-        for contrast in all_contrasts(axes, kind or kind_of_contrasts(plan)):
+        for contrast in contrasts:
             cells = held_levels(axes, contrast.axis) if by_cell else [{}]
             tables.append(_differences_of_contrast(frame, outcome, contrast, cells, plan))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
@@ -674,14 +691,14 @@ def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         at_threshold = frame.assign(error=errors_at(frame, threshold))
-        kind = kind_of_pairs(plan)
-        table = _differences_between_levels(at_threshold, [ERROR], plan, kind=kind)
+        contrasts = all_contrasts(plan["axes"], kind_of_pairs(plan))
+        table = _differences_between_levels(at_threshold, [ERROR], plan, contrasts=contrasts)
         table = table[["axis", "contrast", *ESTIMATE_AND_LIMITS]]
         known = at_threshold[at_threshold["error"].notna()]
         within_label = pd.DataFrame(
             [
                 _difference_within_label(_at_levels_of(known, contrast), contrast.axis)
-                for contrast in all_contrasts(plan["axes"], kind)
+                for contrast in contrasts
             ]
         )
         degrees_of_freedom = known["identity"].nunique() - 1

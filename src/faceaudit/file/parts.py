@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    FiniteFloat,
     GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
     TypeAdapter,
@@ -219,6 +220,7 @@ DoubtName = Literal[
     "placebo",
     "thresholds",
     "labels",
+    "levels",
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
 
@@ -535,7 +537,7 @@ class Output(FilePart):
 
 class _WithThreshold(FilePart):
     # Of a score, 0.5 by default; of a recogniser, of the similarity or the distance.
-    threshold: float | None = None
+    threshold: FiniteFloat | None = None
     # Of a recogniser: the false match rate that sets the threshold.
     fmr: OpenFraction | None = None
 
@@ -781,8 +783,8 @@ class DesignSettings(FilePart):
     power: OpenFraction = 0.8
     seed: int = Field(default=1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
-    # Of an axis with more than two levels: each with the first, or with the one before it, or the
-    # trend over all of them.
+    # Of an axis with more than two levels: each with the first, or with the one before it and the
+    # last with the first, or the trend over all of them.
     contrasts: Literal["reference", "adjacent", "trend"] = "reference"
     # Of portraits: AIPW beside the regressions, by main effects or by boosted trees.
     adjustment: Literal["regression", "aipw", "boosted aipw"] = "regression"

@@ -447,8 +447,8 @@ class Specification(parts.FilePart):
         require(first in allowed, "outcomes", found, one_of(allowed), said)
         if first != ERROR:
             for name in further:
-                found = f"{name} without error"
-                said = f"has {found}; {name} needs labels, so put error first"
+                found = f"{name} after {first}"
+                said = f"begins with {first} and has {name}, which needs labels; put error first"
                 require(name not in OF_LABELS, "outcomes", found, "error before it", said)
             for key in ("transects", "target"):
                 found = f"given with the first outcome {first}"
