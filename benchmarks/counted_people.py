@@ -18,8 +18,8 @@ on the same seeds:
 
 Networks and portraits are those of `counted_gap.py` and `seeds.py`, seed by seed, at the size of
 the laptop's profile; networks that the former has trained are taken from where it keeps them. The
-encoder is the one that ships. It takes three minutes of one core a seed, and two more where
-the networks are trained. The answers of every finished seed stay in `build/counted_people`, to go on
+encoder is the one that ships. It takes three minutes of one core a seed, and two more where the
+networks are trained. The answers of every finished seed stay in `build/counted_people`, to go on
 from after an interruption; remove it after a change of the code.
 """
 
