@@ -125,7 +125,7 @@ def write_rows(
         cells = (
             f"{head} {value if isinstance(value, str) else f'{value:,.4g}'}"
             for head, value in row.items()
-            if head != "what"
+            if head != "what" and value is not None
         )
         print(f"{row['what']:60s}", "; ".join(cells))
 

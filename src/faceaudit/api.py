@@ -220,11 +220,9 @@ class AuditPlan:
         return cls(plans.read_plan(Path(path)))
 
     def __repr__(self) -> str:
-        return "\n".join([f"plan of {self.content['name']}", *_chances_in_words(self.content)])
-
-
-def _chances_in_words(plan: Plan) -> list[str]:
-    return words.render_sentences("chances", plan)
+        name_of_macro = "chances" if "sizes" in self.content else "planned_comparison"
+        lines = words.render_sentences(name_of_macro, self.content)
+        return "\n".join([f"plan of {self.content['name']}", *lines])
 
 
 def table(
