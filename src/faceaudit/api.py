@@ -547,10 +547,9 @@ def _concluded(
     now = plans.make_plan(specification, units, rows=rows)
     analysed_by = {**now, **monitored}
     report = build_report(data, data.analyse(analysed_by, say), planned or now, analysed_by)
-    images = None
     if isinstance(data, MatchedImages):
-        images = table_of_images(data.frame, specification)
-    return AuditResult(report, data.frame, images)
+        return AuditResult(report, data.frame, images=table_of_images(data.frame, specification))
+    return AuditResult(report, data.frame, rows=data.kept_rows())
 
 
 def specification_of_table(

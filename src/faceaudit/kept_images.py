@@ -41,7 +41,7 @@ def read_audit(path: str | Path) -> AuditResult:
     data = read_images(table, report)
     # As it was written, so that it is the same when it is saved again.
     images = pd.read_csv(table, dtype=str, keep_default_na=False)
-    return AuditResult(report, data.frame, images)
+    return AuditResult(report, data.frame, images=images)
 
 
 def read_images(table: Path, report: Report) -> MatchedImages:

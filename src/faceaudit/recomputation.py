@@ -1,7 +1,8 @@
 """Whether a report says what its rows give: everything with a verdict is computed once more.
 
 A gate trusts a report whose parts agree with one another. Here the rows count: those of matched
-images lie beside the report, those of found portraits and of pairs in the audit's own table.
+images lie beside the report, and so do those of portraits and pairs that came as a data frame;
+those of an audit file are in its own table.
 """
 
 import math
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pydantic import BaseModel
 
 from faceaudit.checks import find_doubts
@@ -28,7 +30,7 @@ from faceaudit.report.schema import (
     read_models_report,
     read_report,
 )
-from faceaudit.results import IMAGES_FILE
+from faceaudit.results import IMAGES_FILE, ROWS_FILE
 from faceaudit.run import input_files, open_audit
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash
@@ -67,11 +69,12 @@ KEYS_OF_A_ROW = (
 def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, list[str]]:
     """Compute a report once more from its rows, by its own plan.
 
-    The rows of matched images are `images.csv` beside the report. Those of found portraits and of
-    pairs are in the table of the audit, if its answers are in a table; it must be the same file as
-    at the run. Limits, what people see in images, and the model itself are not computed again. Of
-    several models in one report, that of each model is computed once more, and then what is
-    adjusted over all of them and the differences between models.
+    The rows of matched images are `images.csv` beside the report, and so is `rows.csv` of portraits
+    and pairs that came as a data frame. Those of an audit file are in the table of the audit, if
+    its answers are in a table; it must be the same file as at the run. Limits, what people see in
+    images, and the model itself are not computed again. Of several models in one report, that of
+    each model is computed once more, and then what is adjusted over all of them and the differences
+    between models.
 
     Args:
         report: the path of a `report.json`.
@@ -146,12 +149,17 @@ def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]
         return table, read_images(table, report)
     name = next(iter(report.provenance["inputs"]), None)
     if name is None and file is None:
-        raise InputError(
-            f"{path}: the report is of a data frame, whose rows are not beside it; only reports of "
-            "matched images, and those of audit files, can be computed once more",
-            field=str(path),
-            expected="a report of matched images or of an audit file",
-        )
+        table = path.parent / ROWS_FILE
+        if not table.is_file():
+            raise InputError(
+                f"{table}: the rows of the report are not there; save what the audit found again "
+                "to have them",
+                field=str(table),
+                expected="the table of rows beside the report",
+            )
+        rows = pd.read_csv(table, dtype=str, keep_default_na=False)
+        design = Pairs if report.kind == "verification" else Portraits
+        return table, design.from_kept_rows(rows, report, str(table))
     place = file or path.parent.parent / str(name)
     if not place.is_file():
         raise InputError(

@@ -39,6 +39,8 @@ MOST_LINES = 10
 """Lines of an audit's text in a console."""
 IMAGES_FILE = "images.csv"
 """Name of the table of matched images and their errors, beside the report."""
+ROWS_FILE = "rows.csv"
+"""Name of the table of portraits or pairs beside the report, where they came as a frame."""
 REPORT_FILES = ("report.json", "report.html", "model_card.md")
 """Files that say what an audit found."""
 
@@ -54,12 +56,15 @@ class AuditResult:
         frame: a row per image, portrait or pair, as it was read: see `faceaudit.MatchedImages`,
             `faceaudit.Portraits` and `faceaudit.Pairs`.
         images: of matched images, the table of `table_of_images`; None of portraits and pairs.
+        rows: of portraits and pairs that came as a frame, the table beside the report, of
+            `Portraits.kept_rows` or `Pairs.kept_rows`; else None.
         sheet: some of the images, of `faceaudit.report.page.contact_sheet`, where there are any.
     """
 
     report: Report
     frame: pd.DataFrame
     images: pd.DataFrame | None = None
+    rows: pd.DataFrame | None = None
     sheet: Mapping[str, Any] | None = None
 
     @property
@@ -162,7 +167,10 @@ class AuditResult:
         return figure_of(self.report)
 
     def save(self, folder: str | Path) -> Path:
-        """Write `report.html`, `report.json` and `model_card.md`; of matched images `images.csv`.
+        """Write `report.html`, `report.json` and `model_card.md`, and the rows beside them.
+
+        The rows are `images.csv` of matched images, and `rows.csv` of portraits and pairs that came
+        as a frame; `faceaudit.verify` computes from them.
 
         A report that was saved before stays in the folder until this call replaces it, also where a
         later audit raised an error. Each report says when it was made.
@@ -187,6 +195,9 @@ class AuditResult:
         if self.images is not None:
             text = self.images.to_csv(index=False, lineterminator="\n")
             write_text(folder / IMAGES_FILE, text)
+        if self.rows is not None:
+            text = self.rows.to_csv(index=False, lineterminator="\n")
+            write_text(folder / ROWS_FILE, text)
         write_card(self.report, folder / "model_card.md")
         page = write_html(self.report, folder / "report.html", self.sheet)
         # Last, since a gate takes it for the end of the run.

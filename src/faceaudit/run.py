@@ -518,7 +518,7 @@ def conclude(
             data.frame, opened.target, specification.target, specification.axes
         )
     report = build_report(data, tables, plan, now, **about)
-    return AuditResult(report, data.frame, images, sheet)
+    return AuditResult(report, data.frame, images=images, sheet=sheet)
 
 
 def _card_of_table(specification: Specification, table: Path) -> dict[str, Any]:

@@ -540,7 +540,9 @@ def test_keywords_that_would_be_ignored_are_refused(frame, settings, words):
         faceaudit.table(frame, **{**SETTINGS, **ANSWERED, **settings})
 
 
-def test_a_saved_report_of_pairs_says_why_it_cannot_be_verified(tmp_path):
+@pytest.fixture
+def saved_pairs(tmp_path):
+    """The folder of a saved audit of pairs that came as a frame; one has no similarity."""
     pairs = pd.DataFrame(
         [
             (group, f"{group}{k}", f"{group}{k if same else k + 1}", int(same), 0.9 * same + 0.05)
@@ -550,8 +552,73 @@ def test_a_saved_report_of_pairs_says_why_it_cannot_be_verified(tmp_path):
         ],
         columns=["group", "first", "second", "same", "similarity"],
     )
+    pairs.loc[0, "similarity"] = np.nan
     names = {name: name for name in pairs}
-    audit = faceaudit.pairs(pairs, reference="a", threshold=0.5, tolerance=0.05, **names)
-    audit.save(tmp_path)
+    faceaudit.pairs(pairs, reference="a", threshold=0.5, tolerance=0.05, **names).save(tmp_path)
+    return tmp_path
+
+
+def saved_portraits(folder, **settings):
+    """Save an audit of portraits that came as a frame, with a covariate and values left out."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "person": rng.integers(0, 150, 400),
+            "skin": rng.choice(["light", "dark", "?"], 400, p=[0.49, 0.49, 0.02]),
+            "hair": rng.integers(0, 2, 400),
+            "age": rng.normal(40, 10, 400),
+            "truth": rng.integers(0, 2, 400),
+        }
+    )
+    frame["score"] = (0.6 * frame["truth"] + rng.normal(0.2, 0.25, 400)).clip(0, 1)
+    frame.loc[:5, "score"] = np.nan
+    faceaudit.table(
+        frame,
+        unit=None,
+        identity="person",
+        axes={"skin": ["light", "dark"], "hair": [0, 1]},
+        covariates=["age"],
+        label="truth",
+        tolerance=0.1,
+        **settings,
+    ).save(folder)
+
+
+@pytest.mark.parametrize("settings", [{"score": "score"}, {"score": "score", "adjustment": "aipw"}])
+def test_a_saved_report_of_portraits_is_computed_from_its_rows(tmp_path, settings):
+    saved_portraits(tmp_path, **settings)
     code, lines = faceaudit.verify(tmp_path / "report.json")
-    assert code == 3 and "the report is of a data frame, whose rows are not beside it" in lines[0]
+    assert (code, lines) == (0, [f"verified: {tmp_path / 'rows.csv'} gives what the report says"])
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    wrong = rows["label"].eq(1) & rows["score"].gt(0.5)
+    rows.loc[wrong & rows["skin"].eq("dark"), "error"] = 1.0
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    code, lines = faceaudit.verify(tmp_path / "report.json")
+    assert code == 3 and any("the rows give" in line for line in lines)
+
+
+def test_a_saved_report_of_pairs_is_computed_from_its_rows(saved_pairs):
+    assert faceaudit.verify(saved_pairs / "report.json")[0] == 0
+    rows = pd.read_csv(saved_pairs / "rows.csv")
+    rows.loc[rows["group"].eq("b") & rows["same"].eq(1), "similarity"] = 0.1
+    rows.to_csv(saved_pairs / "rows.csv", index=False)
+    code, lines = faceaudit.verify(saved_pairs / "report.json")
+    assert code == 3 and any("fnmr" in line for line in lines)
+
+
+def test_rows_that_are_missing_or_damaged_are_named(saved_pairs):
+    rows = pd.read_csv(saved_pairs / "rows.csv")
+    rows.drop(columns="same").to_csv(saved_pairs / "rows.csv", index=False)
+    code, lines = faceaudit.verify(saved_pairs / "report.json")
+    assert code == 3 and "rows.csv: no column 'same'" in lines[0]
+    (saved_pairs / "rows.csv").unlink()
+    code, lines = faceaudit.verify(saved_pairs / "report.json")
+    assert code == 3 and "rows.csv: the rows of the report are not there" in lines[0]
+
+
+def test_a_level_that_is_none_in_the_rows_of_portraits_is_named(tmp_path):
+    saved_portraits(tmp_path, score="score")
+    rows = (tmp_path / "rows.csv").read_text(encoding="utf-8")
+    (tmp_path / "rows.csv").write_text(rows.replace(",dark,", ",black,", 1), encoding="utf-8")
+    code, lines = faceaudit.verify(tmp_path / "report.json")
+    assert code == 3 and "column 'skin' has 'black', one of light, dark was expected" in lines[0]

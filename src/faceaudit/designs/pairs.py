@@ -33,8 +33,9 @@ from faceaudit.report.build import Tables, rows_of, rows_with_sentences
 from faceaudit.report.coverage import WORST_CASES, Covered, coverage_rows, worst_case_rows
 from faceaudit.report.facts import INSTEAD_OF
 from faceaudit.report.limits import limits_of_pairs
+from faceaudit.report.schema import Report
 from faceaudit.utils import seeding
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.formatting import hundredths
 from faceaudit.verdicts import settle_together, with_p_values
 from faceaudit.verification.bootstrap import disparities_at_threshold, vertex_bootstrap
@@ -45,6 +46,8 @@ if TYPE_CHECKING:  # an audit of a table does without
 
 PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
 """Similarity, whether it is one person, group, and both identities of every pair."""
+COLUMNS = ["group", "first", "second", "same", "similarity"]
+"""Of the frame of `Pairs`."""
 RESAMPLES = 1000
 """Of the vertex bootstrap."""
 ENROLMENT_THRESHOLD = 0.5
@@ -76,6 +79,31 @@ class Pairs:
     images: pd.DataFrame | None = None
     pairs_left_out: int = 0
     unlabelled: pd.Series | None = None
+
+    def kept_rows(self) -> pd.DataFrame:
+        """The rows as they are kept beside a report of a data frame: see `from_kept_rows`."""
+        return self.frame
+
+    @classmethod
+    def from_kept_rows(cls, rows: pd.DataFrame, report: Report, source: str) -> Pairs:
+        """The pairs of a report, from the rows that are kept beside it.
+
+        Args:
+            rows: of `kept_rows`, as texts, with an empty one for what is unknown.
+            report: of these pairs.
+            source: of the rows.
+
+        Raises:
+            InputError: a column is missing.
+        """
+        missing = [name for name in COLUMNS if name not in rows]
+        if missing:
+            raise missing_in_table(source, missing, ", ".join(rows))
+        frame = rows[COLUMNS].copy()
+        frame["same"] = frame["same"].astype(int)
+        frame["similarity"] = frame["similarity"].replace("", "nan").astype(float)
+        left_out = int(frame["similarity"].isna().sum())
+        return cls(frame, str(report.data["source"]), pairs_left_out=left_out)
 
     @classmethod
     def from_table(

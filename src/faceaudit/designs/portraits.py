@@ -79,10 +79,13 @@ from faceaudit.report.coverage import (
     worst_case_rows,
 )
 from faceaudit.report.limits import limits_of_portraits
-from faceaudit.utils.errors import InputError, require_extra
+from faceaudit.report.schema import Report
+from faceaudit.utils.errors import InputError, missing_in_table, require_extra
 from faceaudit.utils.names import comparable
 from faceaudit.verdicts import beyond_elsewhere, settle_together, was_judged, with_p_values
 
+USED = "row_is_used"
+"""Column of the rows beside a report: 0 in those that are left out of the analysis."""
 MODEL_OF_LEARNER = {"logistic": "aipw", "boosted": "boosted aipw"}
 """Learner of the doubly robust adjustment → what its rows are called."""
 FIFTHS = 5
@@ -416,6 +419,61 @@ class Portraits:
         parts["coverage"] = coverage_rows(covered, plan["policy"])
         parts["worst_cases"] = worst_case_rows(tables.get(WORST_CASES))
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
+
+    def kept_rows(self) -> pd.DataFrame:
+        """The rows as they are kept beside a report of a data frame: see `from_kept_rows`.
+
+        Returns:
+            The columns of `frame` and of `left_out_portraits`, and `USED`: 1 in the rows of the
+            former.
+        """
+        left_out = self.left_out_portraits.assign(**{USED: 0})
+        return pd.concat([self.frame.assign(**{USED: 1}), left_out], ignore_index=True)
+
+    @classmethod
+    def from_kept_rows(cls, rows: pd.DataFrame, report: Report, source: str) -> Portraits:
+        """The portraits of a report, from the rows that are kept beside it.
+
+        Args:
+            rows: of `kept_rows`, as texts, with an empty one for what is unknown.
+            report: of these portraits.
+            source: of the rows.
+
+        Raises:
+            InputError: a column is missing, or has a level that is none.
+        """
+        plan = report.plan.content
+        axes = plan["axes"]
+        needed = [USED, "image_id", "identity", *axes, *plan["covariates"]]
+        missing = [name for name in needed if name not in rows]
+        if missing:
+            raise missing_in_table(source, missing, ", ".join(rows))
+        frame = rows.drop(columns=USED)
+        texts = {"image_id", "identity", "reason", *plan["covariates"]}
+        for name in frame:
+            if name in axes:
+                unknown = ~frame[name].isin([*axes[name], ""])
+                if unknown.any():
+                    raise InputError(
+                        f"{source}: column {name!r} has {frame[name][unknown].iloc[0]!r}, one "
+                        f"of {', '.join(axes[name])} was expected",
+                        field=str(name),
+                        found=frame[name][unknown].iloc[0],
+                        expected=f"one of {', '.join(axes[name])}",
+                    )
+                known = frame[name].where(frame[name] != "")
+                frame[name] = pd.Categorical(known, axes[name], ordered=True)
+            elif name not in texts:
+                frame[name] = frame[name].replace("", "nan").astype(float)
+        is_used = rows[USED] == "1"
+        left_out = [(row.column, row.value, row.count) for row in report.left_out]
+        return cls(
+            frame[is_used].reset_index(drop=True),
+            str(report.data["source"]),
+            pd.DataFrame(left_out, columns=["column", "value", "count"]),
+            left_out_portraits=frame.loc[~is_used, ["identity", *axes]].reset_index(drop=True),
+            scored=bool(report.thresholds),
+        )
 
     def _with_missing_portraits(self, axes: list[str], outcome: str) -> pd.DataFrame:
         """Every portrait, and whether its outcome is unknown: identity, axes and missing (0 or 1).
