@@ -38,13 +38,15 @@ def main() -> None:
     table = []
     for (model, outcome), answers in rows.groupby(["model", "outcome"], sort=False):
         compared = record.compare(answers, recorded)
+        largest = compared.largest[outcome]
         table.append(
             {
                 "what": f"{model}: {outcome}",
                 "answers": compared.compared,
                 "not in the record": compared.unknown,
                 "other decisions or states": len(compared.differing),
-                "largest difference": compared.largest[outcome],
+                # One network tells a side and no score.
+                "largest difference": None if pd.isna(largest) else largest,
             }
         )
     facts = {

@@ -412,7 +412,7 @@ SEEDS_OF_GOAL = 20
 undecided = f" The goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet which way reaches it."
 too_few = undecided if seeds < SEEDS_OF_GOAL else ""
 told = ", and ".join(
-    f"*{name}* with {row['RMSE']:.1f} points, {row[RATIO]:.0%} of the constant's"
+    f"*{name}* with {row['RMSE']:.1f} points, {row[RATIO]:.0%} of the constant's, and the truth held in {row['truth held']:.0f} seeds"
     for name, row in nearest.iterrows()
 )
 listed = "".join(f" It is *{name}*." for name in reached)
