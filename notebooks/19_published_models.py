@@ -644,7 +644,8 @@ Markdown(
 #
 # This page shows the record, `audits/published/answers.csv`, and computes all effects from it with every build of the book. One
 # command makes faces and answers anew on your machine and compares them with the record. Afterwards it
-# works offline.
+# works offline. Faces are steered anew, so that on another machine some become other pictures, and [a few decisions
+# differ](published-again).
 #
 # ```bash
 # make published LIVE=6   # the first six faces of the record
