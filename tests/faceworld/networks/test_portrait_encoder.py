@@ -13,6 +13,7 @@ from faceworld.networks.portrait_encoder import (
     DRAWN_STYLES,
     READ_LATENTS,
     SPREAD,
+    PortraitEncoder,
     codes_of,
     draw_coordinates,
     style_coordinates,
@@ -75,11 +76,11 @@ def trained(world, tmp_path_factory):
     data = images[:256], targets_of(drawn[:256])
     held_out = images[256:], targets_of(drawn[256:])
     made = train_encoder(*data, folder / "x.safetensors", seed=3, epochs=3, held_out=held_out)
-    return made, images, drawn
+    return made, images, drawn, folder / "x.safetensors"
 
 
 def test_training_learns_to_read(trained, world):
-    made, images, drawn = trained
+    made, images, drawn, _ = trained
     assert made.curve["epoch"].tolist() == [1, 2, 3]
     assert made.curve["loss"].iloc[-1] < made.curve["loss"].iloc[0]
     codes = made.encode(world, images[256:])
@@ -89,8 +90,17 @@ def test_training_learns_to_read(trained, world):
     assert np.corrcoef(skin, known)[0, 1] > 0.4
 
 
+def test_the_network_is_the_one_that_is_read_in_half_precision(trained):
+    made, images, _, path = trained
+    read = PortraitEncoder.read(path)
+    assert torch.equal(made.outputs(images[:8]), read.outputs(images[:8]))
+    for name, weight in made.network.state_dict().items():
+        assert weight.dtype in (torch.float32, torch.int64)
+        assert torch.equal(weight, weight.half().to(weight.dtype)), name
+
+
 def test_a_batch_changes_no_code(trained, world):
-    made, images, _ = trained
+    made, images, _, _ = trained
     few, many = (made.encode(world, images[:n]) for n in (3, 320))
     np.testing.assert_allclose(few, many[:3], atol=1e-12)
 
