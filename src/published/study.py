@@ -55,7 +55,6 @@ CANDIDATES_PER_FACE = 4
 CANDIDATES_AT_A_TIME = 100
 ANSWERED = "answered"
 ABSTAINED = "abstained"
-DECIMALS_OF_STEPS = 4
 STATES = {"": ANSWERED, "no face": "no face", "abstention": ABSTAINED, "failed call": "failed"}
 """Reason of `ModelAnswers.reasons_in_tables` → the record's word."""
 AXES_OF_PLANES: Mapping[str, tuple[float, float]] = {
@@ -170,7 +169,7 @@ def steer_faces(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> St
     start = faces.measured(faces.images(codes, f"{name}-base"))
     steered = faces.steered(codes, start, name)
     reached = _reached(steered.measured["L"].to_numpy().reshape(-1, len(LEVELS)), faces)
-    steps = steered.steps.round(DECIMALS_OF_STEPS)
+    steps = steered.steps.copy()
     steps.insert(0, "transect", numbers.repeat(len(LEVELS)))
     steps.insert(1, "skin", np.tile(list(LEVELS), len(numbers)))
     card = {

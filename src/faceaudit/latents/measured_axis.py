@@ -23,6 +23,9 @@ LEAST_PROGRESS = 0.05
 
 MOST_CONDITION = 30.0
 """Condition number at most of the responses that a step is computed from."""
+DECIMALS = 4
+"""Of steps. Sums differ in their last digits with the number of faces and with the processor. Later
+rounds would enlarge that until the images differ."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Steered:
     Attributes:
         codes: (n, D), each from the round in which the face was nearest to its targets.
         steps: (n, measures), how far they are from where they began, along the dual basis of the
-            planes' normals. What is measured on an image turns a little from machine to machine,
+            planes' normals, rounded to `DECIMALS`. On another processor the images differ a little,
             and later rounds enlarge that. So keep the steps to draw the same faces elsewhere.
         measured: (n, measures) of these codes; NaN where a face could not be measured.
         distances: (rounds, n) root of the mean squared distance to the targets, in standard
@@ -131,7 +134,7 @@ def steer(
         response = _learned(response, steps, values - last_values)
         last_values = values
         steps = _clipped(np.linalg.solve(response, np.nan_to_num(missed)[..., None])[..., 0])
-        moved = moved + steps
+        moved = (moved + steps).round(DECIMALS)
     measured = pd.DataFrame(best_values * scale[names].to_numpy(), targets.index, names)
     return Steered(
         codes=start + best_moved @ directions,
