@@ -183,7 +183,7 @@ strata = pd.concat(
 # %% tags=["remove-cell"]
 saved = [stage.save("strata.parquet", strata.reset_index())]
 
-# %% tags=["remove-cell"]
+# %%
 of_women = strata.xs("female", level="gender")
 dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
 ratio = dark["rate"] / light["rate"]
@@ -204,7 +204,7 @@ glue("women-of-the-test-set", figure, display=False)
 plt.close(figure)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 def paired_bars(tables, xlabel, title):
     """One panel of bars for each leading model; the bars of one group carry their names."""
@@ -246,7 +246,7 @@ gaps = {
 }
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 def against_two(name):
     """Whether a model errs twice as often on dark-skinned women, as far as chance lets us say."""
     low, high = interval[name]
@@ -267,7 +267,7 @@ Markdown(
     )
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 ends = {
     name: {"estimate": gap[name], "low": gaps[name][0], "high": gaps[name][1]} for name in LEADING
 }
@@ -281,7 +281,7 @@ claim(
 # systems. The table sets them above our two models. Our portraits are drawn and our networks are small, so compare
 # only the pattern: which group has most errors.
 
-# %% tags=["hide-input"]
+# %%
 GROUPS = [("female", "dark"), ("female", "light"), ("male", "dark"), ("male", "light")]
 PUBLISHED = {  # errors in per cent, table 4 of the paper
     "Microsoft, 2017": (20.8, 1.7, 6.0, 0.0),
@@ -293,7 +293,7 @@ columns = pd.MultiIndex.from_tuples(GROUPS, names=["perceived gender", "skin"])
 systems = pd.DataFrame.from_dict(PUBLISHED | ours, "index").set_axis(columns, axis=1)
 systems.style.format("{:.1f}").set_caption("Errors in per cent")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 PEOPLE = {"female": "women", "male": "men"}
 worst = {
     name: f"{skin}-skinned {PEOPLE[who]}" for name, (who, skin) in systems.idxmax(axis=1).items()
@@ -347,7 +347,7 @@ def in_error_rates(name, formula="dark"):
 assert all(np.isclose(in_error_rates(name), 100 * gap[name], atol=1e-4) for name in LEADING)
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 def association(row):
     """What an interval of log odds says about errors under dark skin."""
     if np.isnan(row["low"]):
@@ -385,7 +385,7 @@ share = short.mean()
 # %% tags=["remove-cell"]
 assert share["female", "dark"] > share["female", "light"] + 0.3
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Raters call {percent(share['female', 'dark'], 0)} of the dark-skinned women short-haired, and "
     f"{percent(share['female', 'light'], 0)} of the light-skinned ones. Of the men, it is "
@@ -398,12 +398,12 @@ Markdown(
 # of the dark-skinned women have short hair. We call hair a {term}`confounder`: it goes with skin and may itself
 # cause errors.
 
-# %% tags=["remove-cell"]
+# %%
 by_hair = women.groupby("hair", observed=True)["error_fairface_like"].mean()
 tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "light")]
 rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. Dashed arrows with question marks lead from 'hair length' and from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. Solid: the test set ties hair to skin. Dashed: what may cause the errors. A count takes both ways together."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. Dashed arrows with question marks lead from 'hair length' and from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. Solid: the test set ties hair to skin. Dashed: what may cause the errors. A count takes both ways together."}}
 # Computed by groupby of pandas (share and by_hair, above).
 axis = causes.two_causes(
     tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
@@ -425,7 +425,7 @@ split = {
     for name in LEADING
 }
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, one above the other, for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, one above the other, for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 at_short = split[LEADING[1]].loc["short"]
 paired_bars(
@@ -435,7 +435,7 @@ paired_bars(
     f"{percent(at_short['rate']['dark'])} with dark",
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 table = split[LEADING[1]]
 hair, skin = smallest = table["n"].idxmin()
 width = (table["high"] - table["low"])[smallest]
@@ -472,7 +472,7 @@ Markdown(
 # Take a model on which skin has no effect, and only hair matters. Its error rates for short and long hair are those of the
 # diagram with the arrows ({numref}`fig-confounding`). Change how many of the dark-skinned women have short hair.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 widgets.explorable(
     "confounding",
     "Two bars, the error rates of light- and dark-skinned women. The second one grows with the share of dark-skinned women with short hair.",
@@ -520,11 +520,11 @@ adjusted = {
     for name in LEADING
 }
 
-# %% tags=["remove-cell"]
+# %%
 with_length = pd.DataFrame({k: log_odds(k, ADJUSTMENTS["length, true"], women) for k in MODELS}).T
 moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()}).iloc[[0, -1]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
 # Computed by log_odds (under "A regression repeats the gap").
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharex=True)
 for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
@@ -541,7 +541,7 @@ _ = axes[1].set_xlabel(
 # Read each panel from top to bottom. Over the first three rows hair is measured better and better, so hair can take a larger part of the gap. What
 # is left over counts as skin's. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 SAY = {
     -1: "**changes its sign**",
     1: "keeps its sign",
@@ -567,7 +567,7 @@ Markdown("\n".join(map(said_of, LEADING)))
 # adjustment take away too much? The regression cannot tell. Chapter 11 will compare its sign with the sign of the true effect, after the
 # chapters before it have built the tools. One possible cause of a wrong sign can be counted here.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
 cropped = women[women["hair"] == "short"]
 hidden = style[cropped.index].isin(["tied back", "covered"]).groupby(cropped["skin"], observed=True)

@@ -75,7 +75,7 @@ def sweep(name, steps, face=base):
     return do(face.repeat(steps, 1), **{name: values})
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of five pictures of one drawn face. In the first row the hair grows from shaved to long, in the second the skin darkens, in the third the shape of the face changes from feminine to masculine. Pose, light and all else stay."}, "figure": {"name": "fig-world-sweeps", "caption": "One drawn face. In each row one attribute moves through its whole range, and every other parameter is held."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of five pictures of one drawn face. In the first row the hair grows from shaved to long, in the second the skin darkens, in the third the shape of the face changes from feminine to masculine. Pose, light and all else stay."}, "figure": {"name": "fig-world-sweeps", "caption": "One drawn face. In each row one attribute moves through its whole range, and every other parameter is held."}}
 SHOWN = ("hair_length", "skin_colour", "gender")
 rows = np.concatenate([sweep(name, 5) for name in SHOWN])
 row_names = ["hair\nlength", "skin\ncolour", "perceived\ngender"]
@@ -127,7 +127,7 @@ long_haired = do(base, hair_length=0.9)
 changed = (facerender.to_frame(long_haired) != facerender.to_frame(base)).loc[0]
 assert list(changed.index[changed]) == ["hair_length"]
 
-# %% tags=["hide-output", "hide-input"]
+# %%
 table = pd.DataFrame(facerender.PARAMETERS).set_index("name").drop(columns="group")
 table.style.format(precision=2)
 
@@ -135,7 +135,7 @@ table.style.format(precision=2)
 # Choose an attribute and move its slider. All pictures were drawn beforehand, so this works offline.
 # Watch the parts that stay: pose and light. Gender and age each shape several parts of the face, and age turns hair grey.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 WIDGET_STEPS = 9
 frames = {name: sweep(name, WIDGET_STEPS) for name in ATTRIBUTE_PARAMETERS}
 drawn = draw(np.concatenate([*frames.values()]), "widget", size=min(figure_size, 128))
@@ -152,7 +152,7 @@ widgets.attribute_explorer(shown, dict.fromkeys(shown, steps), alt="a drawn face
 # Hair has a length and a style. Ancestry is a pair of axes for the shape of the face, and it is separate from skin
 # colour. Its three reference points are stylised corners of a continuous space.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of four pictures of one drawn face: four hair styles, from straight to covered by a cloth; four ancestry points, with other shapes of the face at one skin colour; four turns of the head; four directions of the light with its shadows."}, "figure": {"name": "fig-world-scene", "caption": "The same face with other hair styles, ancestry, pose and light. In each row one group of parameters changes."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of four pictures of one drawn face: four hair styles, from straight to covered by a cloth; four ancestry points, with other shapes of the face at one skin colour; four turns of the head; four directions of the light with its shadows."}, "figure": {"name": "fig-world-scene", "caption": "The same face with other hair styles, ancestry, pose and light. In each row one group of parameters changes."}}
 STYLES = ("straight", "afro", "braids", "covered")
 kinds = {
     "hair style": [do(base, hair_style=facerender.HAIR_STYLES.index(one)) for one in STYLES],
@@ -191,7 +191,7 @@ tied = [*ATTRIBUTE_PARAMETERS[:-1], "earrings"]
 at = [known_truth.LATENTS.index(name) for name in tied]
 planted = pd.DataFrame(known_truth.correlations()[np.ix_(at, at)], tied, tied)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive. Gender grows from female to male, skin colour from light to dark."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive. Gender grows from female to male, skin colour from light to dark."}}
 # Computed by faceworld.known_truth.correlations.
 below_diagonal = planted.where(np.tri(len(tied), k=-1, dtype=bool)).iloc[1:, :-1]
 axis = figures.heatmap(below_diagonal, ax=plt.figure(figsize=(PHONE, 4.9)).gca())
@@ -216,7 +216,7 @@ assert np.abs(drawn_codes - planted).to_numpy().max() < 0.1, "codes do not follo
 # %%
 samples = {name: populations.sample(name, 6, seed) for name in populations.POPULATIONS}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "One row of six faces per population. The PPB-like row shows adults who look straight ahead under even light; the other rows are more mixed in age, pose and light."}, "figure": {"name": "fig-world-populations", "caption": "Six faces of each population, drawn at random. No photographs were used."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One row of six faces per population. The PPB-like row shows adults who look straight ahead under even light; the other rows are more mixed in age, pose and light."}, "figure": {"name": "fig-world-populations", "caption": "Six faces of each population, drawn at random. No photographs were used."}}
 # Computed by faceworld.populations.sample.
 row_names = [name.replace("-like", "\nlike") for name in samples]
 members = np.concatenate([one.parameters for one in samples.values()])
@@ -272,7 +272,7 @@ def renders(name, rows, path):
     return render_to_store(samples[name].parameters[rows], image_size, path, device=device)
 
 
-# %% tags=["remove-cell"]
+# %%
 _ = renders("celeba-like", slice(None), stage.path("celeba-like.npy"))
 heldout_images = {
     name: renders(name, unseen, stage.path(f"{name}_heldout.npy")) for name in TRAINED
@@ -331,7 +331,7 @@ own = error_rates.stratified_errors(heldout, "population")
 # %% tags=["remove-cell"]
 _ = stage.save("heldout.parquet", heldout)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 GUESSING = 0.5
 unseen_errors = own.rename(columns={"rate": "estimate"})
 claim(
@@ -359,7 +359,7 @@ male = said["celeba-like"].reshape(4, 4)
 # %% tags=["remove-cell"]
 _ = stage.save("synopsis.parquet", pd.DataFrame(said))
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
 # Computed by faceworld.networks.classifiers.predict.
 by_hair, by_skin = (male[:, -1] - male[:, 0]).mean(), (male[-1] - male[0]).mean()
 titles = [f"male: {p:.2f}" for p in male.ravel()]
@@ -400,7 +400,7 @@ item, truth = judged["item"], judged["gender"]
 score = classifiers.null_control(truth, item, item, rate=0.1, icc=0.2, seed=seed)
 judged = judged.assign(error=((score > 0.5) != (truth == 1)).astype(int))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 judged["skin"] = np.where(judged["skin_colour"] > 0.5, "dark", "light")
 chance = error_rates.stratified_errors(judged, "skin")
 said = [

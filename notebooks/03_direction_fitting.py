@@ -50,7 +50,7 @@ figures.style()
 generator = load_generator("known-truth", device=device)
 
 
-# %% tags=["remove-cell"]
+# %%
 def unit(vector):
     """A vector at length one."""
     return vector / np.linalg.norm(vector)
@@ -73,7 +73,7 @@ one = np.argmin(np.abs(distance - 1.7) + np.abs(sideways + 1))
 foot = places[one] - distance[one] * normal
 origin = np.array([zero / np.linalg.norm(of_hair), 0]) @ axes_of_sketch
 
-# %% tags=["remove-cell"]
+# %%
 # One adult face in the middle of the scale, walked along the arrow.
 middle = np.abs(seen["age"] - 0.5) + seen["makeup"] + seen["fakeness"]
 start = np.where(np.abs(distance) < 0.4, middle + np.abs(seen["hair_length"] - 0.5), 9).argmin()
@@ -82,7 +82,7 @@ steps = few[start] + (WALK - distance[start])[:, None] * along
 walked = facerender.render(generator.parameters(generator.sample(5, seed).new_tensor(steps)), 192)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a sketch of the latent space: each mark is a face, short-haired ones at one side and long-haired ones at the other. A line, the hyperplane, separates them. An arrow at a right angle to it, the normal, points to longer hair, and a dashed line from one face to the plane is that face's decision value. A cross marks the code zero. Below, five pictures of one face whose hair grows along the arrow while other features change too."}, "figure": {"name": "fig-hyperplane", "caption": "A sketch in two of the many dimensions of the latent space. Each mark is a face. The line is the hyperplane of hair length, the arrow its normal, at a right angle. With a normal of length one, the dashed distance is the decision value of one face. The intercept is the decision value of the code zero, the cross. Below: one face at five decision values along the arrow. Drawn with the exact plane of this world, which the chapter has to find from people's answers."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, a sketch of the latent space: each mark is a face, short-haired ones at one side and long-haired ones at the other. A line, the hyperplane, separates them. An arrow at a right angle to it, the normal, points to longer hair, and a dashed line from one face to the plane is that face's decision value. A cross marks the code zero. Below, five pictures of one face whose hair grows along the arrow while other features change too."}, "figure": {"name": "fig-hyperplane", "caption": "A sketch in two of the many dimensions of the latent space. Each mark is a face. The line is the hyperplane of hair length, the arrow its normal, at a right angle. With a normal of length one, the dashed distance is the decision value of one face. The intercept is the decision value of the code zero, the cross. Below: one face at five decision values along the arrow. Drawn with the exact plane of this world, which the chapter has to find from people's answers."}}
 # Computed by faceworld.known_truth.KnownTruthGenerator.exact_hyperplanes.
 figure = plt.figure(figsize=(PHONE, 4.9))
 above, below = figure.subfigures(2, 1, height_ratios=[3, 1])
@@ -171,7 +171,7 @@ scores = annotations.scores(ingest.frame).loc[image_ids]
 # A score is the mean level of a face, divided by the highest level. Here are the first faces. Look for women with
 # short hair, or bearded faces with makeup. They are rare, so the sample says little about them.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Ten stylised faces in two rows, of different skin colour, age and hair; above each stand the crowd's scores of perceived gender and hair length."}, "figure": {"name": "fig-sampled-faces", "caption": "The first sampled faces, with the crowd's mean scores of perceived gender (zero female, one male) and hair length (zero short, one long)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Ten stylised faces in two rows, of different skin colour, age and hair; above each stand the crowd's scores of perceived gender and hair length."}, "figure": {"name": "fig-sampled-faces", "caption": "The first sampled faces, with the crowd's mean scores of perceived gender (zero female, one male) and hair length (zero short, one long)."}}
 # Computed by faceaudit.annotations.schema.scores.
 examples = facerender.render(parameters[:10].cpu(), figure_size // 2).image
 columns = scores[["gender", "hair_length"]].head(10).to_numpy()
@@ -239,7 +239,7 @@ distance = planes.unit().decision_values(fresh.cpu())
 shown = facerender.visible_scores(generator.parameters(fresh))
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, for hair length and facial hair, of the visible score against the signed distance from the fitted hyperplane. In both the binned means rise from left to right through a cloud of single faces."}, "figure": {"name": "fig-decision-values", "caption": "Signed distance from the fitted hyperplane against the visible score of new faces. Grey: single faces; blue: means of ten equally large groups with 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for hair length and facial hair, of the visible score against the signed distance from the fitted hyperplane. In both the binned means rise from left to right through a cloud of single faces."}, "figure": {"name": "fig-decision-values", "caption": "Signed distance from the fitted hyperplane against the visible score of new faces. Grey: single faces; blue: means of ten equally large groups with 95 % intervals."}}
 # Computed by faceaudit.latents.directions.fit_hyperplanes and
 # facerender.parameters.visible_scores.
 def draw_binned(axis, x, y):
@@ -275,7 +275,7 @@ cosines = directions.cosines(planes)
 planted = pd.DataFrame(correlations(), LATENTS, LATENTS).loc[names, names]
 both = pd.DataFrame(np.tril(cosines, -1) + np.triu(planted, 1), names, names)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A square matrix of seven attributes. Below the diagonal the cosines of the fitted normals, above it the planted correlations; most pairs have the same sign in both triangles, age and makeup do not; perceived gender is strongly related to hair length, facial hair and makeup."}, "figure": {"name": "fig-cosines", "caption": "Below the diagonal: cosines between fitted normals. Above it: the correlations that were planted. A perfect map would be symmetric."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A square matrix of seven attributes. Below the diagonal the cosines of the fitted normals, above it the planted correlations; most pairs have the same sign in both triangles, age and makeup do not; perceived gender is strongly related to hair length, facial hair and makeup."}, "figure": {"name": "fig-cosines", "caption": "Below the diagonal: cosines between fitted normals. Above it: the correlations that were planted. A perfect map would be symmetric."}}
 # Computed by faceaudit.latents.directions.cosines and faceworld.known_truth.correlations.
 axis = plt.figure(figsize=(PHONE, 5)).gca()
 figures.heatmap(both.mask(np.eye(len(names), dtype=bool)), ax=axis)
@@ -319,7 +319,7 @@ comparison["planted here"] = [planted.loc[pair] for pair in PUBLISHED]
 comparison.index = [" and ".join(pair).replace("_", " ") for pair in PUBLISHED]
 comparison.round(2)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 CLOSE = 0.1
 sizes = comparison.abs()
 agree = (sizes["fitted here"] - sizes["StyleGAN2-FFHQ"]).abs() <= CLOSE
@@ -386,7 +386,7 @@ whole = pd.DataFrame((name, n_directions, angle[name]) for name in FITS)
 curve = pd.concat([curve, whole]).set_axis(["attribute", "faces", "angle"], axis=1)
 means = curve.pivot_table("angle", "attribute", "faces")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Angle between fitted and exact normal against the number of annotated faces, for hair length and facial hair. Both curves fall as the number grows; facial hair stays above hair length."}, "figure": {"name": "fig-learning-curve", "caption": "Angle to the exact normal of fits to parts of the sample, disjoint within one size. One mark per fit, lines through the means; the last point is the whole sample, fitted once."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Angle between fitted and exact normal against the number of annotated faces, for hair length and facial hair. Both curves fall as the number grows; facial hair stays above hair length."}, "figure": {"name": "fig-learning-curve", "caption": "Angle to the exact normal of fits to parts of the sample, disjoint within one size. One mark per fit, lines through the means; the last point is the whole sample, fitted once."}}
 # Computed by angle_of_fit (above) with faceaudit.latents.directions.fit_ridge and
 # faceaudit.latents.directions.fit_svm.
 axis = plt.figure(figsize=(PHONE, 4)).gca()
@@ -416,7 +416,7 @@ _ = axis.set_title(
 assert (means.iloc[:, -1] < means.iloc[:, 0]).all()
 assert means.loc["hair_length", n_directions] < means.loc["facial_hair", n_directions]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 # Chance of one fit: the variance among fits to disjoint parts of one size, averaged over sizes.
 chance = curve.groupby(["attribute", "faces"])["angle"].var().groupby("attribute").mean()
 half, all_faces = means.iloc[:, -2], means.iloc[:, -1]
@@ -452,7 +452,7 @@ of_labels = directions.fit_hyperplanes(w.cpu(), labels, [*labels], {})
 hair_normal = exact.unit().select(["hair_length"]).normals[0]
 leaning = dict(zip(labels, of_labels.unit().normals @ hair_normal, strict=True))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     "The cosine with the exact direction of hair length changes from "
     f"{leaning['crowd']:+.2f} to {leaning['swayed by hair']:+.2f}. Cross-validation gives no warning: R² is "
@@ -500,7 +500,7 @@ made_of = pd.DataFrame(
     names,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 exact_gender = exact.unit().select(["gender"]).normals[0]
 away = {
     what: np.degrees(np.arccos(exact_gender @ one.unit().normals[0])) for what, one in asked.items()

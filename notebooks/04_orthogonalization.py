@@ -123,7 +123,7 @@ def walked(pictures: np.ndarray, values: np.ndarray, labels: list[str], title: s
 # %%
 of_one_step = pd.Series(normals @ normals[hair], [*map(spoken, names)])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 others = of_one_step.drop("hair length").sort_values(key=abs, ascending=False).head(4)
 listed = [f"{name} by {with_minus(f'{value:+.2f}')}" for name, value in others.items()]
 Markdown(
@@ -140,7 +140,7 @@ Markdown(
 # %%
 rho = float(normals[gender] @ normals[hair])
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
 # Computed by faceaudit.latents.directions.fit_hyperplanes (chapter 3).
 n_gender, n_hair = np.array([1.0, 0.0]), np.array([rho, np.sqrt(1 - rho**2)])
 v_hair = (n_hair - rho * n_gender) / (1 - rho**2)
@@ -208,7 +208,7 @@ def walk(
     return transects.grid(w, fitted.normals[row], fitted.intercepts[row], basis[row], [values])
 
 
-# %% tags=["remove-cell"]
+# %%
 # A clear case: of a few dozen new faces, the adult with little makeup whose gender moves most.
 WALK = np.linspace(-1.6, 1.6, 5)  # signed distances, from clearly low to clearly high
 few = generator.sample(60, seed + 2).cpu().numpy()
@@ -241,7 +241,7 @@ plt.close()
 # %% tags=["remove-cell"]
 assert dual_change < raw_change
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 FRAMES = np.linspace(-1.6, 1.6, 9)
 frames = {kind: walk(chosen, "hair_length", basis, FRAMES) for kind, basis in kinds.items()}
 cells = parameters_of(np.concatenate(list(frames.values())))
@@ -269,7 +269,7 @@ price = pd.DataFrame({"VIF": vif, "step length": np.sqrt(vif)}, [*map(spoken, na
 # %%
 price.round(2)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 dearest = price["step length"].idxmax()
 Markdown(
     f"Here the longest step is that of {dearest}, {price['step length'].max():.1f} times its normal. Two attributes that always "
@@ -282,7 +282,7 @@ Markdown(
 # Two normals of length one meet at an angle that you choose. Dashed arrows are their dual vectors. The slider
 # starts at a right angle, where each dual vector equals its normal. Watch how long the dashed arrows get.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 widgets.explorable(
     "dual",
     "Two normals at an angle that a slider changes, and their two dual vectors, which grow longer as the angle shrinks.",
@@ -344,7 +344,7 @@ KNOT = ("gender", "hair_length", "facial_hair", "makeup")
 by_order = pd.Series({order: gender_per_hair(order) for order in permutations(KNOT)})
 early = np.array([order.index("gender") < order.index("hair_length") for order in by_order.index])
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Bars counting orders of the attributes by the change of gender per unit of hair length. Some orders give zero, the others several different negative values; a marked line at zero is the dual basis, and another marks the raw normal."}, "figure": {"name": "fig-order-dependence", "caption": "Change of the gender decision for one unit of hair length, along the printed vector, for every order of four attributes. Each bar counts orders. The raw normal and the dual basis do not depend on the order."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars counting orders of the attributes by the change of gender per unit of hair length. Some orders give zero, the others several different negative values; a marked line at zero is the dual basis, and another marks the raw normal."}, "figure": {"name": "fig-order-dependence", "caption": "Change of the gender decision for one unit of hair length, along the printed vector, for every order of four attributes. Each bar counts orders. The raw normal and the dual basis do not depend on the order."}}
 # Computed by gender_per_hair (above) with faceaudit.latents.orthogonalization.gram_schmidt.
 axis = plt.figure(figsize=(NARROW, 3.6)).gca()
 bins = np.arange(by_order.min() - 0.01, 0.03, 0.02)
@@ -409,7 +409,7 @@ ends = {kind: ends_of(basis) for kind, basis in bases.items()}
 leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()}
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
 # Computed by faceaudit.latents.orthogonalization.leakage and
 # faceaudit.latents.orthogonalization.off_target.
 KINDS = {"raw": "raw normals", "printed": "printed algorithm", "dual": "dual basis"}
@@ -431,7 +431,7 @@ bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", fraction=0.03, pa
 bar.set_label("true change per unit of intended change")
 
 
-# %% tags=["remove-cell"]
+# %%
 refits = stage.load("03_direction_fitting", "refits.npz")
 FIFTHS = len(refits["normals"])
 keeps = [np.arange(HELD_OUT) % FIFTHS != part for part in range(FIFTHS)]
@@ -442,7 +442,7 @@ def jackknife_error(values: pd.Series) -> float:
     return float(np.sqrt((len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum()))
 
 
-# %% tags=["remove-cell"]
+# %%
 def bases_of(fitted: Hyperplanes) -> dict[str, np.ndarray]:
     """The three kinds of directions of some fitted planes."""
     return {
@@ -452,7 +452,7 @@ def bases_of(fitted: Hyperplanes) -> dict[str, np.ndarray]:
     }
 
 
-# %% tags=["remove-cell"]
+# %%
 def without_fifth(part: int) -> dict[str, float]:
     """Mean leakages and the leak of facial hair, without a fifth of annotated and of held-out faces."""
     fitted = Hyperplanes(planes.names, refits["normals"][part], refits["intercepts"][part])
@@ -463,7 +463,7 @@ def without_fifth(part: int) -> dict[str, float]:
     return found | {"shape": matrix.loc["facial_hair", "gender"]}  # of the last kind, the dual
 
 
-# %% tags=["remove-cell"]
+# %%
 fifths = pd.DataFrame(map(without_fifth, range(FIFTHS)))
 
 
@@ -473,7 +473,7 @@ def below(kind: str, other: str, share: float = 1.0) -> Margin:
     return Margin(share * off[other].mean - off[kind].mean, error)
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 dual_to_raw = off["dual"].mean / off["raw"].mean
 claim(
     "**In this run** the mean leakage of the dual basis is {share:.0%} of that of the raw normals.",
@@ -481,7 +481,7 @@ claim(
     share=dual_to_raw,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 by_step = {
     step: orthogonalization.off_target(orthogonalization.leakage(*ends_of(dual, step))[names]).mean
     for step in (STEP / 2, STEP, 3 * STEP / 2, 2 * STEP)
@@ -500,7 +500,7 @@ Markdown(
 # follow the raters, so the dual basis keeps *perceived* gender. A growing beard makes raters say "male". So the shape of the
 # face must say "female" to balance it.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 shape = leakage["dual"]["gender"]
 claim(
     "For one unit more of facial hair, the shape of the face moves by {facial_hair:+z.2f}: towards female. For one unit more of hair length "
@@ -556,7 +556,7 @@ assert abs(unasked.loc["gender", ("earrings", "dual, exact")]) > 0.05
 assert abs(unasked.loc["skin_colour", ("hair_colour", "dual, exact")]) > 0.05
 assert unasked.xs("all known", axis=1, level=1).abs().max().max() < 0.01
 
-# %% tags=["remove-input"]
+# %%
 LEAKS = {"gender": "earrings", "skin_colour": "hair_colour"}
 leaks = pd.DataFrame(
     {
@@ -567,7 +567,7 @@ leaks = pd.DataFrame(
 (leaks.loc[[*bases_known]].round(2) + 0.0).style.format("{:.2f}")
 
 
-# %% tags=["remove-cell"]
+# %%
 def without_fifths(both: tuple) -> list[list[dict[str, pd.DataFrame]]]:
     """The low and the high ends of walks, without each fifth of the held-out faces."""
     return [
@@ -575,7 +575,7 @@ def without_fifths(both: tuple) -> list[list[dict[str, pd.DataFrame]]]:
     ]
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 # Errors over held-out faces: the sentence is about the directions of this run.
 fitted_exact = ["dual, fitted", "dual, exact"]
 earrings, colour = (unasked.loc[axis, name][fitted_exact].tolist() for axis, name in LEAKS.items())
@@ -601,13 +601,13 @@ claim(
     held=held,
 )
 
-# %% tags=["remove-cell"]
+# %%
 # The fitted normals without what the exact ones cannot explain.
 weights = np.linalg.lstsq(exact_normals.T, normals.T)[0]
 cleaned = orthogonalization.dual_basis((exact_normals.T @ weights).T)
 cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     "Exact planes can move earrings even more than fitted ones do. Noise in the fitted normal of gender weakens its tie to earrings. With this "
     f"noise taken out, the fitted planes change earrings by {with_minus(f'{cleaned:.2f}')}."
@@ -617,7 +617,7 @@ Markdown(
 # An attribute stays still only if a direction knows its plane. So raters have to be asked about it, or a measure has to see it. On
 # real images something is always left out: a {term}`confounder` that an experiment in latent space cannot exclude.
 
-# %% tags=["remove-cell"]
+# %%
 SPAN = np.linspace(-1.2, 1.2, 5)
 kinds = {"dual": bases["dual"], "all known": bases_known["all known"]}
 rows = {kind: walk(few, "gender", basis, SPAN) for kind, basis in kinds.items()}
@@ -627,7 +627,7 @@ kept = facerender.to_frame(parameters_of(rows["all known"]))["earrings"].to_nump
 kept = np.ptp(kept.reshape(worn.shape), axis=1)
 best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of five faces of one person whose perceived gender changes from female to male. In the upper row earrings are there at one end and gone at the other; in the lower row they stay as they are."}, "figure": {"name": "fig-earrings", "caption": "Perceived gender changed along the dual vector of the annotated attributes (upper row) and along the direction that knows earrings as well (lower row). A clear case: of the new faces with hair that leaves the ears free, the one whose earrings change most. After Fig. 19 of the transects paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of five faces of one person whose perceived gender changes from female to male. In the upper row earrings are there at one end and gone at the other; in the lower row they stay as they are."}, "figure": {"name": "fig-earrings", "caption": "Perceived gender changed along the dual vector of the annotated attributes (upper row) and along the direction that knows earrings as well (lower row). A clear case: of the new faces with hair that leaves the ears free, the one whose earrings change most. After Fig. 19 of the transects paper."}}
 # Computed by facerender.parameters.to_frame; the vectors by
 # faceaudit.latents.orthogonalization.dual_basis.
 store = stage.path("earrings.npy")

@@ -61,25 +61,25 @@ figures.style()
 generator = load_generator("known-truth", device=device)
 fitted = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
 
-# %% tags=["remove-cell"]
+# %%
 planes = fitted.unit()  # so that a decision value is a signed distance in W
 basis = stage.load("04_orthogonalization", "directions.npz")
 dual = pd.DataFrame(basis["dual"], basis["names"])
 
 
-# %% tags=["remove-cell"]
+# %%
 def parameters_of(codes: np.ndarray) -> torch.Tensor:
     """The face parameters of codes (…, D), one row each."""
     return generator.parameters(torch.from_numpy(codes.reshape(-1, generator.latent_dim)))
 
 
-# %% tags=["remove-cell"]
+# %%
 pool = generator.sample(800, seed + 5).cpu().numpy().astype(np.float64)
 faces = facerender.to_frame(parameters_of(pool))
 plain = (faces["makeup"] < 0.2) & (faces["facial_hair"] < 0.2) & (faces["age"] > 0.5)
 plain &= (faces["hair_style"] < 2) & (faces["glasses"] < 0.2)
 
-# %% tags=["remove-cell"]
+# %%
 CORNERS = {"light, short": (0.2, 0.2), "light, long": (0.2, 0.7), "dark, short": (0.8, 0.2)}
 CORNERS["dark, long"] = (0.8, 0.7)
 ends = [faces.loc[plain, ["skin_colour", "hair_length"]] - at for at in CORNERS.values()]
@@ -93,7 +93,7 @@ other = faces.columns.drop(
 )
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 def apart(codes: np.ndarray) -> pd.Series:
     """Mean distance of two faces in each attribute off the axes, in standard deviations."""
     values = (
@@ -112,11 +112,11 @@ def legible(gallery: plt.Figure, title: str) -> None:
     gallery.suptitle(title, fontsize=14)
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, such as hair colour and earrings. The experiment of this chapter keeps these two as well. SD: standard deviations among sampled faces."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, such as hair colour and earrings. The experiment of this chapter keeps these two as well. SD: standard deviations among sampled faces."}}
 # Computed by apart (above); the matched faces by faceaudit.latents.transects.grid.
 moved = apart(matched)
 most = [f"{name.replace('_', ' ')} {by:.1f} SD" for name, by in moved.nlargest(2).items()]
@@ -170,7 +170,7 @@ legible(figure, title)
 ADULT = 0.45  # predicted score of age from which a face takes part
 youngest = ADULT - 0.5  # as a decision value of the fitted plane
 
-# %% tags=["hide-cell"]
+# %%
 N_FRAMES = 13
 SPANS = {  # signed distances from the plane to both ends of a walk, set by eye
     "skin_colour": (-1.4, 1.6),
@@ -190,7 +190,7 @@ loose = shown[
 ]
 people = adults[loose["artefacts"].nsmallest(len(SPANS)).index]
 
-# %% tags=["remove-cell"]
+# %%
 both = planes.select(["hair_length", "skin_colour"])
 values = [np.linspace(*SPANS[name], 5) for name in both.names]
 walk = (both.normals, both.intercepts, dual.loc[list(both.names)], values)
@@ -202,20 +202,20 @@ _ = stage.save(
     "square.json", {name: at.tolist() for name, at in zip(both.names, values, strict=True)}
 )
 
-# %% tags=["remove-cell"]
+# %%
 friendly = pool[(plain & (faces["smiling"] > 0.5)).to_numpy()]
 at = both.decision_values(friendly)[:, ::-1]  # skin, then hair
 start = np.square(at - [-2.6, 0]).sum(axis=1).argmin()
 some = transects.grid(friendly[[start]], *walk)[0, ::2, ::2]
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 spots = [at[start], *product(values[1][::2], values[0][::2])]  # the sampled face, then the grid
 codes = np.concatenate([friendly[[start]], some.swapaxes(0, 1).reshape(9, -1)])
 used = [0, 5, 1, 3, 7, 9]  # the sampled face, the neutral one, and the corners
 store = stage.path("anatomy.npy")
 portraits = render_to_store(parameters_of(codes[used]), figure_size, store, device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A plane with the decision value of skin colour on the horizontal axis and of hair length on the vertical one. A sampled face lies at the left. An arrow leads from it to the crossing of two dashed lines, where the neutral face lies. Four arrows lead from there to four corners: the same face with light or dark skin and short or long hair."}, "figure": {"name": "fig-anatomy", "caption": "Anatomy of a transect with two axes. Dashed: the hyperplanes, where an attribute is neutral. Every face stands at its decision values."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A plane with the decision value of skin colour on the horizontal axis and of hair length on the vertical one. A sampled face lies at the left. An arrow leads from it to the crossing of two dashed lines, where the neutral face lies. Four arrows lead from there to four corners: the same face with light or dark skin and short or long hair."}, "figure": {"name": "fig-anatomy", "caption": "Anatomy of a transect with two axes. Dashed: the hyperplanes, where an attribute is neutral. Every face stands at its decision values."}}
 # Computed by faceaudit.latents.transects.grid.
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 figure, axis = plt.subplots(figsize=(NARROW, 4))
@@ -270,7 +270,7 @@ left = np.abs(planes.decision_values(neutral)).max()
 assert left < 1e-10
 assert np.linalg.norm(neutral[0] - neutral[1]) > 10
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"We projected {len(some)} faces onto the planes of all {len(planes.names)} attributes. The largest "
     f"decision value that is left is {left:.0e}, zero up to rounding. The first two faces are "
@@ -299,7 +299,7 @@ def reached(name: str, variant: str) -> float:
     return float(plane.decision_values(code[0]).item())
 
 
-# %% tags=["hide-input"]
+# %%
 steps = pd.DataFrame(
     {kind: [reached(name, kind) for name in dual.index] for kind in ("exact", "paper")}, dual.index
 )
@@ -309,7 +309,7 @@ steps["length of v"] = np.linalg.norm(dual, axis=1)
 assert np.allclose(steps["exact"], 1, atol=1e-12)
 assert np.allclose(steps["paper"], 1 / steps["length of v"], atol=1e-12)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 short = steps["paper"].sort_values()
 Markdown(
     f"The formula above reaches one for all {len(steps)} attributes. The printed step reaches between "
@@ -343,7 +343,7 @@ walked["attribute"] = np.repeat([*SPANS], N_FRAMES)
 walked["decision value"] = np.ravel([np.linspace(*span, N_FRAMES) for span in SPANS.values()])
 _ = stage.save("lines.parquet", walked)
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, from its low end on the left to its high end. Every row is another adult base face. After Fig. 3 of the transects paper."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, from its low end on the left to its high end. Every row is another adult base face. After Fig. 3 of the transects paper."}}
 # Computed by faceaudit.latents.transects.grid.
 above = [title for name in SPANS for title in ("", "", name.replace("_", " "), "", "")]
 gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, above)
@@ -354,7 +354,7 @@ legible(gallery, f"One attribute grows in each row:\ndual vectors of {len(SPANS)
 # changes: a beard that thins as makeup appears, hair that changes its colour with the skin, earrings that
 # come and go. Each of these is {term}`leakage`.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 spoken = [name.replace("_", " ") for name in SPANS]
 ticks = [[f"{c:+.2f}" for c in np.linspace(*span, N_FRAMES)] for span in SPANS.values()]
 widgets.attribute_explorer(
@@ -412,7 +412,7 @@ def base_of(
     return transects.base_latents(generator, arm_planes, AXES, n, **recipe)
 
 
-# %% tags=["hide-cell"]
+# %%
 def in_decision_values(distances: dict[str, float]) -> dict[str, float]:
     """Decision values of the fitted planes at signed distances from them."""
     lengths = {name: np.linalg.norm(fitted.select([name]).normals) for name in distances}
@@ -437,7 +437,7 @@ parameters = {
 }
 index = {"papers": transects.index(n_transects, DISTANCES)}
 
-# %% tags=["remove-cell"]
+# %%
 intended = index["papers"][[f"{name}_decision" for name in AXES]].to_numpy()
 for cells in cells_of(base["papers"], *walk):
     codes = cells.reshape(-1, generator.latent_dim)
@@ -503,7 +503,7 @@ glue("gpu", Markdown(gpu), display=False)
 GOALS = {"skin_colour": (0.19, 0.86), "hair_length": (0.18, 0.69), "gender": (0.06, 0.91)}
 LITTLE = {"facial_hair": 0.1, "makeup": 0.17}
 
-# %% tags=["hide-cell"]
+# %%
 calibrated = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "calibrated.npz"))
 basis = stage.load("04_orthogonalization", "calibrated.npz")
 dual_of_all = pd.DataFrame(basis["dual"], basis["names"])
@@ -518,7 +518,7 @@ along = dual_of_all.loc[AXES].to_numpy()
 # tied or covered hair, which hides a step along hair length, and those whose score lies over a quarter of
 # the scale from the median.
 
-# %% tags=["hide-cell"]
+# %%
 RATERS_OF_NEUTRAL = 30
 
 
@@ -565,7 +565,7 @@ GAINS = (0.7, 0.7, 0.4, 0.3)
 CELLS = dict(zip(AXES, np.indices((2, 2, 2)).reshape(3, 8), strict=True))
 goals = {name: np.take(GOALS[name], level) for name, level in CELLS.items()}
 
-# %% tags=["remove-cell"]
+# %%
 population = generator.parameters(generator.sample(2000, seed + 4)).cpu()
 
 
@@ -592,14 +592,14 @@ for turn, gain in enumerate(GAINS):
     steps = steps + more.to_numpy() @ dual_of_all.loc[[*more]].to_numpy()
     moved.append(more.abs().max())
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 longest = pd.DataFrame(moved)[AXES].max(axis=1)
 Markdown(
     f"The longest move along an axis is {longest.iloc[0]:.2f} logits in the first round and "
     f"{longest.iloc[-1]:.2f} in the last."
 )
 
-# %% tags=["hide-cell"]
+# %%
 base["fitted"] = main
 own = base_of(calibrated, grown, {}, 5 * n_transects)[loose[ordinary]]
 own = calibrated.select([*LITTLE]).decision_values(own) - [*in_logits.values()]
@@ -610,7 +610,7 @@ for arm in ("fitted", "drawn"):
     index[arm] = transects.index(n_transects, decisions)
 
 
-# %% tags=["hide-cell"]
+# %%
 def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
     """True values of the images of an arm, by axis and level."""
     realised = facerender.to_frame(parameters[arm])[AXES].astype(float)
@@ -620,7 +620,7 @@ def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
 
 true_values = {arm: by_level(arm) for arm in ("papers", "fitted")}
 
-# %% tags=["hide-cell"]
+# %%
 LEVELS = {
     "skin_colour": ("light", "dark"),
     "hair_length": ("short", "long"),
@@ -631,7 +631,7 @@ spreads = pd.DataFrame(
 )
 BINS, FILLED = np.linspace(0, 1, 51), {"histtype": "stepfilled", "edgecolor": "none", "alpha": 0.9}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians. SD: standard deviation of a level."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians. SD: standard deviation of a level."}}
 # Computed by by_level (above) with facerender.parameters.to_frame.
 figure, panels = plt.subplots(3, 2, figsize=(NARROW, 6), sharex=True, sharey="row")
 for column, (arm, values) in zip(panels.T, true_values.items(), strict=True):
@@ -658,7 +658,7 @@ figure.suptitle(title, fontsize=11)
 label = f"true value, n = {len(index['papers']):,} images in each arm"
 label = figure.supxlabel(label, fontsize=10)
 
-# %% tags=["remove-cell"]
+# %%
 record = json.loads(
     (lineage.ROOT / "benchmarks/results/instrument.json").read_text(encoding="utf-8")
 )
@@ -693,7 +693,7 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 # Why these limits? They are our choice, made before a model was asked. Both lie above the values of
 # trial runs with other seeds. A [benchmark](benchmarks) repeats the experiment with new seeds.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     "How good are the effects that such an arm gives? The benchmark compares them with two truths. For the truth *at real doses*, other faces of the same population get the doses "
     "of the transects, which differ a little from face to face. For the truth *at one dose*, all faces get the intended dose. "
@@ -719,7 +719,7 @@ leaked = pd.concat([calibration.leaks(one, CELLS) for one in (said, instruments)
 leaked = leaked.drop([(name, name) for name in AXES])  # an axis is to move itself
 
 
-# %% tags=["hide-input"]
+# %%
 def in_words(name: str) -> str:
     """A column's name in words."""
     return name.replace("_", " ")
@@ -739,7 +739,7 @@ faces, again = parameters_of(cells).cpu(), {"seed": seed, "stage": f"{stage.name
 scores, error = raters.rate_faces_with_error(faces, AXES, n_raters, **again)
 spread = calibration.dose_spread(scores, error, CELLS)
 
-# %% tags=["hide-input"]
+# %%
 true = facerender.to_frame(faces)[AXES]
 spread["true sd"] = calibration.dose_spread(true, 0 * true, CELLS)["sd"]
 shown = spread.rename(columns={"sd": "SD of scores", "upper": "upper limit", "true sd": "SD, true"})
@@ -749,7 +749,7 @@ shown.round(3)
 # %%
 passed = bool(leaked["upper"].max() <= LEAK and spread["upper"].max() <= SPREAD)
 
-# %% tags=["hide-cell"]
+# %%
 answers = {
     "directions": len(unit)
     * n_raters
@@ -759,7 +759,7 @@ answers = {
     "gate": n_transects * 8 * n_raters * len(unit),
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 costs = ", ".join(f"{count:,} for the {what}" for what, count in answers.items())
 before_gate = sum(answers.values()) - answers["gate"]
 before_gate = round(before_gate * smallest["dollars"] / smallest["answers"], -2)
@@ -769,7 +769,7 @@ Markdown(
     f"{spread['upper'].max():.3f} ({SPREAD:.2f} is allowed)."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. At the price of an answer "
     f"in the transects paper, those before the gate cost about {before_gate:,.0f} dollars. A cheaper design holds the truth at one dose less often. The smallest one that a benchmark tried "
@@ -785,7 +785,7 @@ Markdown(
 # changes that cancel between cells. Raters could be asked for the style. An arm that fails should get more rounds. This book goes on in any case,
 # and prints the result.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 step = {
     "fitted": (steps[CELLS["skin_colour"] == 1] - steps[CELLS["skin_colour"] == 0]).mean(axis=0),
     "papers": np.ptp(DISTANCES["skin_colour"]) * dual.loc["skin_colour"],
@@ -823,7 +823,7 @@ for arm in base:
     shares = {what: images.groupby(of_face).mean() for what, images in visible.items()}
     in_transects[arm] = pd.DataFrame(shares)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 halved = in_transects["drawn"] - 2 * in_transects["fitted"]  # shares, a row for each transect
 claim(
     "Holding them works. With faces as drawn {drawn[0]:.0%} of the intended women "
@@ -841,7 +841,7 @@ claim(
 # differ by leaks, by the spread of doses and by other base faces. [](11_who_was_right) separates the three, and
 # calls the exact arm its *ideal version*.
 
-# %% tags=["hide-cell"]
+# %%
 typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()
 held = {name: float(value) for name, value in typical.items()}
 doses = {name: [float(true_values["fitted"][name, k].median()) for k in (0, 1)] for name in AXES}
@@ -851,7 +851,7 @@ exact = Hyperplanes(fitted.names, *generator.exact_hyperplanes(fitted.names))
 at_doses = {name: generator.decision_value(name, np.array(doses[name])) for name in AXES}
 index["exact"] = transects.index(n_transects, at_doses)
 
-# %% tags=["hide-cell"]
+# %%
 exact_held = {name: float(generator.decision_value(name, dose)) for name, dose in held.items()}
 adult = float(generator.decision_value("age", ADULT))
 everybody = base_of(exact, adult, exact_held, n_transects * 3 // 2)
@@ -864,7 +864,7 @@ parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(base
 # *off* the axes, and average it over transects. The table has the parameters that move most in the papers arm, in standard
 # deviations among sampled faces. *Ancestry x* and *y* are two parameters that shape the face.
 
-# %% tags=["hide-input"]
+# %%
 within = {}
 for arm, table in parameters.items():
     by_transect = facerender.to_frame(table).astype(float).groupby(index[arm]["transect"])
@@ -877,7 +877,7 @@ most = ranges["papers"].drop("artefacts").nlargest(8).index
 largest = ranges.loc[[*most, "artefacts"]]
 largest.rename(lambda name: name.replace("_", " ")).rename(columns={"fitted": "main"}).round(3)
 
-# %% tags=["remove-cell"]
+# %%
 truth = facerender.to_frame(parameters["exact"])
 for name in AXES:
     intended = np.take(doses[name], index["exact"][f"{name}_level"])
@@ -895,7 +895,7 @@ assert within["exact"]["artefacts"].mean() < 0.005
 # In the papers arm, directions hold the attributes that were annotated. The others go with the axes as
 # they do in the population.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 free = [name.replace("_", " ") for name in most if name not in planes.names]
 # More than half are free if the fifth of the free ones moves more than the fourth of the others.
 moves = within["papers"].drop(columns=["artefacts", "hair_style"])
@@ -926,12 +926,12 @@ for arm, table in parameters.items():
     path = stage.path(f"{arm}_images.npy")
     render_to_store(table, image_size, path, device=device)
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 n_images = sum(len(table) for table in parameters.values())
 shown, store = parameters["fitted"][: 4 * 8], stage.path("examples.npy")
 pictures = render_to_store(shown, figure_size // 2, store, device=device)
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the main arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the main arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
 # Computed by faceaudit.latents.calibration.step_to_targets.
 titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
 gallery = figures.gallery(pictures, 8, titles)

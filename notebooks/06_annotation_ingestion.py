@@ -72,7 +72,7 @@ nine = crowd.annotate(crowd.perceived(along), 9, seed=seed, stage=f"{stage.name}
 nine = nine[nine["status"] == "accepted"]
 _ = stage.save("lines_answers.parquet", nine[["image_id", *ATTRIBUTES]].reset_index(drop=True))
 
-# %% tags=["remove-cell"]
+# %%
 value = walked.loc[walked["attribute"] == "gender", "decision value"]
 levels, top = ATTRIBUTES["gender"], len(ATTRIBUTES["gender"]) - 1
 chosen = pd.crosstab(nine["image_id"], nine["gender"])
@@ -81,7 +81,7 @@ mean = chosen @ range(top + 1) / (9 * top)
 curve = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
 strip = stage.load("05_transect_generation", "lines.npy")[:, :, ::2, ::2]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper. Note N9 has hair and skin."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper. Note N9 has hair and skin."}}
 # Computed by faceworld.crowd.annotate and statsmodels.api.GLM.
 figure, (above, below) = plt.subplots(2, 1, figsize=(PHONE, 3.6), height_ratios=[1, 4])
 every = np.flatnonzero(walked["attribute"] == "gender")[::2]
@@ -164,7 +164,7 @@ totals = {count: images_annotated * count * 5 for count in (7, 8)}
 assert len(ATTRIBUTES) == 8
 assert images_annotated * len(ATTRIBUTES) * 5 == 520_000
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Seven attributes give {totals[7]:,} annotations, and eight give {totals[8]:,}. So there were eight. "
     "A study that budgets for seven forgets an eighth of the bill, and has no question to prune fakes by."
@@ -184,7 +184,7 @@ Markdown(
 # and long hair towards female. The strength of the cues is an assumption, and [](n02_when_transects_fail) varies
 # it.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 noise = {name: one.noise for name, one in crowd.DISAGREEMENT.items()}
 low, high = min(noise, key=noise.get), max(noise, key=noise.get)
 spoken = {name: name.replace("_", " ") for name in ATTRIBUTES}
@@ -210,7 +210,7 @@ Markdown(
 answers = crowd.annotate(crowd.perceived(shown), n_raters, seed=seed, stage=stage.name)
 visits = answers["status"].value_counts()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 seconds = answers["seconds"].median() / len(ATTRIBUTES)
 n_annotators = answers["rater"].nunique()
 states = ", ".join(f"{count:,} {state}" for state, count in visits.items())
@@ -237,7 +237,7 @@ tidy, report = annotations.read_label_studio(export)
 report[report["count"] > 0].set_index("reason")[["unit", "count", "dropped"]]
 
 
-# %% tags=["remove-cell"]
+# %%
 def tasks() -> Iterator[dict]:
     """The tasks of the export; each has a line, so that no more than one is held at a time."""
     with export.open(encoding="utf-8") as lines:
@@ -263,7 +263,7 @@ assert len(tidy) == len(index) * len(ATTRIBUTES) * n_raters
 assert not tidy["annotator_id"].str.contains("@").any()
 assert tidy["annotator_id"].nunique() <= n_annotators
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"The file has {written:,} answers: {len(tidy):,} are kept, {voided:,} voided and {repeated:,} repeated."
 )
@@ -286,7 +286,7 @@ Markdown(
 stage.save("annotations.parquet", tidy)
 image_ids, counts = annotations.count_tensor(tidy)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 example = ", ".join(
     f"{count} × {level.lower()}"
     for count, level in zip(counts["gender"][0], ATTRIBUTES["gender"], strict=True)
@@ -316,7 +316,7 @@ _ = stage.save("spread.parquet", spread)
 # Answer the question about age for ten of the images. Afterwards the annotators' answers
 # appear beside yours. The label of a face is what most people say.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 ten = np.linspace(0, len(image_ids) - 1, 10).astype(int)
 rows = index.index.get_indexer(image_ids[ten])
 widgets.explorable(
@@ -359,7 +359,7 @@ published = pd.DataFrame(
 single = published["icc"] / (published["raters"] - (published["raters"] - 1) * published["icc"])
 published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
 # Computed by faceaudit.annotations.agreement.agreement_table.
 fig, axes = plt.subplots(1, 2, figsize=(PHONE, 4.6), sharey=True, sharex=True)
 rows = np.arange(len(agreement))[::-1]
@@ -391,7 +391,7 @@ skin = {"all images": counts["skin_colour"]}
 skin |= {f"intended level {k}": counts["skin_colour"][level == k] for k in np.unique(level)}
 restricted = annotations.agreement_table(skin, n_boot=n_boot, seed=seed)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 one_level = restricted["alpha"].iloc[1:]
 fall = restricted["alpha"].iloc[0] / 2 - one_level
 alpha_error = (restricted["alpha_high"] - restricted["alpha_low"]) / (2 * norm.ppf(0.975))
@@ -440,7 +440,7 @@ of_each = tidy.drop_duplicates("annotator_id").astype({"image_id": "str", "annot
 person = of_each.merge(accepted, on=["image_id", "seconds"]).set_index("annotator_id")["rater"]
 screened["careless"] = crowd.rater_pool(seed).random[person[screened.index] - 1] > 0
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
 # Computed by faceaudit.annotations.agreement.screen_raters.
 distance = screened["distance"]
 limit = distance.median() + CUT * median_abs_deviation(distance, scale="normal")
@@ -459,7 +459,7 @@ ax.set(xlabel="mean distance from the others, share of scale", ylabel="seconds p
 careless, flagged = screened["careless"], screened["flagged"]
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 counted = [
     number
     for raters in (flagged[careless], flagged[~careless])
@@ -477,7 +477,7 @@ claim(
     attentive=int((~careless).sum()),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 weighed = screened.assign(hits=screened["gold"] * screened["gold_right"].fillna(0))
 weighed = weighed.groupby("careless")[["hits", "gold"]].sum()
 hits = (weighed["hits"] / weighed["gold"]).reindex([True, False])
@@ -500,7 +500,7 @@ relabelled = error_rates.majority(annotations.scores(without)["gender"])
 moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
 gained = fewer["alpha"] - agreement["alpha"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Without them, alpha rises for {(gained > 0).sum()} of {len(gained)} attributes, by at most "
     f"{gained.max():.2f}. The majority label of gender changes for {moved} of {len(relabelled):,} images."
@@ -511,7 +511,7 @@ Markdown(
 # wrong. Decide in the plan, before the answers arrive, by a rule that ignores the outcome. Report both
 # versions, and pay everybody ([](annotators-guide)). This book keeps all raters.
 
-# %% tags=["remove-cell"]
+# %%
 n_flagged = int(screened["flagged"].sum())
 del answers, accepted, of_each, tidy, without
 
@@ -530,7 +530,7 @@ for axis in AXES:
     pairs = joined.pivot_table(index=["transect", *others], columns=f"{axis}_level", values=axis)
     right[axis] = (pairs[1] > pairs[0]).mean()
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three histograms below each other, for skin colour, hair length and gender: the perceived scores of images intended as light and dark, short and long, female and male. In each the two levels form separate humps, coloured and hatched as everywhere in the book."}, "figure": {"name": "fig-manipulation", "caption": "Perceived score by intended level, for each axis of the transects. Dashed lines are medians; n counts images of one level."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three histograms below each other, for skin colour, hair length and gender: the perceived scores of images intended as light and dark, short and long, female and male. In each the two levels form separate humps, coloured and hatched as everywhere in the book."}, "figure": {"name": "fig-manipulation", "caption": "Perceived score by intended level, for each axis of the transects. Dashed lines are medians; n counts images of one level."}}
 # Computed by faceaudit.annotations.schema.scores.
 LEVELS = {
     "skin_colour": ("light", "dark"),
@@ -553,7 +553,7 @@ panels[-1].set_xlabel("perceived score")
 title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs,\nhigh is seen as higher"
 _ = figure.suptitle(title, fontsize=12)
 
-# %% tags=["remove-cell"]
+# %%
 for axis in AXES:
     centres = joined.groupby(f"{axis}_level")[axis].median()
     assert centres[1] > centres[0]
@@ -577,7 +577,7 @@ def change(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
 changes = {axis: change(scores, axis) for axis in AXES}
 actual = {axis: change(shown, axis).mean() for axis in AXES}
 
-# %% tags=["remove-cell"]
+# %%
 matrix = pd.DataFrame({axis: table.mean() for axis, table in changes.items()}).T
 
 # %% [markdown]
@@ -593,7 +593,7 @@ stowaways = pd.DataFrame({"estimate": leaks.mean(), "low": leaks.mean() - half})
 stowaways = stowaways.assign(high=leaks.mean() + half)
 stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
 # Computed by change (above), of what faceaudit.annotations.schema.scores gives.
 labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in stowaways.index]
 really = pd.Series([actual[moved][seen] for moved, seen in stowaways.index], labels)
@@ -618,7 +618,7 @@ _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 # feminine to the raters. To adjust for this reported change would be wrong, because in the image only the hair
 # has changed.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 hair = leaks["hair_length", "gender"]
 margin = norm.ppf(0.975) * hair.sem()
 seen = {"estimate": hair.mean(), "low": hair.mean() - margin, "high": hair.mean() + margin}
@@ -645,7 +645,7 @@ before = crowd.perceived(shown)["skin_colour"]
 tenth = pd.qcut(before.rank(method="first"), 10, labels=False)
 bent = (scores["skin_colour"] - before).groupby(tenth).mean()
 
-# %% tags=["remove-cell"]
+# %%
 generator = load_generator("known-truth", device=device)
 plain = generator.parameters(generator.sample(n_population, seed)).cpu()
 
@@ -666,7 +666,7 @@ stage.save("fakeness_faces.npy", np.rint(255 * np.asarray(portraits)).astype(np.
 stage.save("fakeness_of_faces.parquet", picked.to_frame())
 _ = stage.save("fakeness_random.parquet", fakeness.to_frame())
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 fake = {
     name: (values >= 0.75).mean()
     for name, values in {"random": fakeness, "transects": scores["fakeness"]}.items()

@@ -61,7 +61,7 @@ parameters = torch.from_numpy(
 )
 frame = index.join(stage.load("06_annotation_ingestion", "scores.parquet"))
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two squares of one hundred tiles. In the left one, which stands for images, few tiles are empty. In the right one, which stands for complete transects, far more tiles are empty."}, "figure": {"name": "fig-waffle", "caption": "Each tile is one per cent. Left: the images that the four rules keep. Right: the transects that keep all eight images. Empty tiles are lost."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two squares of one hundred tiles. In the left one, which stands for images, few tiles are empty. In the right one, which stands for complete transects, far more tiles are empty."}, "figure": {"name": "fig-waffle", "caption": "Each tile is one per cent. Left: the images that the four rules keep. Right: the transects that keep all eight images. Empty tiles are lost."}}
 stays = frame.index.isin(pruning.prune(frame, PAPER_RULES)[0].index)
 whole = pd.Series(stays).groupby(frame["transect"].to_numpy()).all()
 _, pair = plt.subplots(1, 2, figsize=(PHONE, 3.1))
@@ -154,7 +154,7 @@ for name, interval in PAPER_RULES.items():
 # %%
 kept_adults = frame[frame["kept"] & frame["adult"]]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 PAPER = {"generated": 8_000, "after the four rules": 5_713, "and adult": 5_335}
 ours = [len(frame), len(kept), len(kept_adults)]
 Markdown(
@@ -212,11 +212,11 @@ independent = table["share"].iloc[0] ** exponent
 shown = table.assign(**{"if independent": independent}).replace("_", " ", regex=True)
 shown.set_index(["unit", "axis"]).round(2)
 
-# %% tags=["remove-cell"]
+# %%
 share = table.groupby("unit")["share"].max()
 pairs = pruning.completeness(frame, kept_adults, levels)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "{image:.0%} of the images survive, at most {pair:.0%} of the pairs along an axis "
     "and {transect:.0%} of the transects. If images were dropped independently, {alone:.0%} of the "
@@ -236,7 +236,7 @@ part = frame.groupby("transect")["kept"].mean()  # the share of a transect's ima
 slope = 8 * part.mean() ** 7  # of the eighth power
 more = (part == 1) - part.mean() ** 8 - slope * (part - part.mean())
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 question(
     "Do more transects survive than independent losses would leave? The surplus is {surplus:points} points.",
     margin=more.mean(),
@@ -266,7 +266,7 @@ cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "dropped": ~fr
 cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
 losses = error_rates.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
 ax = plt.figure(figsize=(PHONE, 4.4)).gca()
@@ -279,7 +279,7 @@ _ = ax.set_title(
     pad=32,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 told_cells = {}
 for extreme, cell in (("least", least), ("most", most)):
     rate, low, high = 100 * losses.loc[cell, ["rate", "low", "high"]]
@@ -339,7 +339,7 @@ changes = {
 upset = pd.concat(changes, names=["axis", "attribute"])
 upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]), method="holm")[1]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects. Each interval is for one change alone. The title counts the changes after Holm's correction for all of them, which is stricter."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects. Each interval is for one change alone. The title counts the changes after Holm's correction for all of them, which is stricter."}}
 # Computed by imbalance (above) with faceaudit.effects.resampling.resampled_sums.
 level = stage.load("audit_plan", "plan.json")["level"]
 clear = (upset["p, Holm"] <= level).sum()
@@ -353,7 +353,7 @@ drawn.set_size_inches(PHONE, 6)
 drawn.legends[0].set_title("high − low level of")
 _ = drawn.axes[0].set_title(f"After Holm, {clear} of {len(upset)} changes\nare clear of zero")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 hidden = norm.isf(level / 2 / len(upset)) * upset["se"].median()
 Markdown(
     f"{clear} of the {len(upset)} changes are clear of zero after Holm. Such a study would find a "
@@ -372,7 +372,7 @@ sets["complete pairs"] = {
     for axis, level in zip(axes, levels, strict=True)
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 others = {axis: np.array([name != axis for name in names]) for axis in axes}
 largest = {
     which: max(np.abs(imbalance(rows[axis], axis)[0, others[axis]]).max() for axis in axes)
@@ -411,7 +411,7 @@ alone = {which: one_annotator[rows].mean() for which, rows in sets.items()}
 # %% tags=["remove-cell"]
 assert one_annotator.between(0, 1).all()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 sure = {which: one_annotator[rows].sem() for which, rows in sets.items()}
 claim(
     "A single annotator errs on {dropped:percent} % of the images that are dropped "
@@ -490,7 +490,7 @@ both["population"] = pd.Categorical(both["population"], [*WILD.values(), *grid])
 means = both.pivot_table("hair_length", "population", "seen as", observed=True)
 gap = (means["female"] - means["male"]).abs()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 gap_error = both.groupby(["population", "seen as"], observed=True)["hair_length"].sem()
 gap_error = (gap_error**2).groupby("population", observed=True).sum() ** 0.5
 claim(
@@ -520,7 +520,7 @@ for (population, gender), rows in both.groupby(["population", "seen as"], observ
     gaps[population, gender] = gap | {"n": len(rows)}
 gaps = pd.DataFrame(gaps).T.astype({"n": int})
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
 # Computed by scipy.stats.ttest_ind.
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
 ax = plt.figure(figsize=(PHONE, 5.8)).gca()
@@ -529,7 +529,7 @@ ax.locator_params(axis="x", nbins=5)
 title = f"Women's hair, dark − light skin:\n{ppb['estimate']:z.2f} (ppb), {ours['estimate']:z.2f} (transects)"
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 ppb_error, our_error = ((one["high"] - one["low"]) / (2 * norm.ppf(0.975)) for one in (ppb, ours))
 claim(
     "Women of the set that imitates parliaments have shorter hair where their skin is "

@@ -50,7 +50,7 @@ scores = stage.load("06_annotation_ingestion", "scores.parquet")
 kept = stage.load("07_pruning", "kept.parquet")[["kept", "adult", "complete_transect"]]
 portraits = stage.load("01_observational_audit", "ppb.parquet")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four women. Above, four different portraits: two light-skinned women with hair to the chin and two dark-skinned women with short hair. Below, two made women, each once with light and once with dark skin."}, "figure": {"name": "fig-counted-or-matched", "caption": "Above: portraits of four women as they come. Below: two women of the transects, each made with light and with dark skin, as the models see them. The title counts the fairface-like model's errors on the women among the portraits."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four women. Above, four different portraits: two light-skinned women with hair to the chin and two dark-skinned women with short hair. Below, two made women, each once with light and once with dark skin."}, "figure": {"name": "fig-counted-or-matched", "caption": "Above: portraits of four women as they come. Below: two women of the transects, each made with light and with dark skin, as the models see them. The title counts the fairface-like model's errors on the women among the portraits."}}
 # Computed by faceworld.networks.classifiers.predict (chapter 1) and
 # faceaudit.effects.error_rates.majority (chapter 1).
 groups = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
@@ -110,7 +110,7 @@ figure.set_size_inches(PHONE, 3.4)
 audit = index.join(scores, validate="1:1").join(kept, validate="1:1")
 audit["item"] = np.arange(len(audit))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 made, whole = (frame["transect"].nunique() for frame in (audit, audit[audit["complete_transect"]]))
 planned = plan.design["transects"]
@@ -223,7 +223,7 @@ _ = stage.save("strata.parquet", strata)
 # between zero and one, and it keeps a width even where a group has no error. A group without *images*
 # has no rate at all. It gets no bar, and "n = 0" is written in its place.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by perceived gender and hair length, light beside dark skin, with confidence intervals and counts. Above, the PPB-like set, with cells of very unequal size. Below, the transects, where every cell was filled on purpose."}, "figure": {"name": "fig-disaggregated-fairface", "caption": "Errors of the FairFace-like model by perceived gender, hair length and skin colour, on the PPB-like set (above) and on the transects (below); Wilson intervals, counts under the bars. After Figure 13 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by perceived gender and hair length, light beside dark skin, with confidence intervals and counts. Above, the PPB-like set, with cells of very unequal size. Below, the transects, where every cell was filled on purpose."}, "figure": {"name": "fig-disaggregated-fairface", "caption": "Errors of the FairFace-like model by perceived gender, hair length and skin colour, on the PPB-like set (above) and on the transects (below); Wilson intervals, counts under the bars. After Figure 13 of the paper."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 figure, axes = plt.subplots(2, 1, figsize=(PHONE, 7.4), sharey=True)
 short_hair = {}
@@ -265,7 +265,7 @@ def clear_pairs(data: str, model: str) -> list[str]:
     return [PAIRED.format(data, *pair, *row) for pair, row in apart[order].T.items()]
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 found = [line for data in DATA for line in clear_pairs(data, "fairface-like")]
 Markdown("\n".join(found or ["All pairs have intervals that overlap."]))
 
@@ -284,7 +284,7 @@ clear = {
     for name, least in steps.items()
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = [
     f"- **{name}**: light skin {table.loc['light', 'rate']:.1%} of {table.loc['light', 'n']:,}, "
     f"dark skin {table.loc['dark', 'rate']:.1%} of {table.loc['dark', 'n']:,}; the difference is "
@@ -305,7 +305,7 @@ Markdown(with_minus("Errors on short-haired women among the portraits:\n\n" + "\
 # women and light-skinned men should be misread more often. The null control shows pure chance. Both
 # train the eye: one panel has a bias that we planted, and one has none.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels of horizontal intervals: three models in rows, portraits on the left and transects on the right. Each panel has four groups by perceived gender and hair length, with one mark for light and one for dark skin."}, "figure": {"name": "fig-disaggregated-others", "caption": "Error rates of the three other models in the same strata, with Wilson intervals. Left: PPB-like portraits. Right: transects. The numbers of images are those of the table of counts. After Figure 13 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Six panels of horizontal intervals: three models in rows, portraits on the left and transects on the right. Each panel has four groups by perceived gender and hair length, with one mark for light and one for dark skin."}, "figure": {"name": "fig-disaggregated-others", "caption": "Error rates of the three other models in the same strata, with Wilson intervals. Left: PPB-like portraits. Right: transects. The numbers of images are those of the table of counts. After Figure 13 of the paper."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 long = strata[strata["model"] != "fairface-like"].rename(columns={"rate": "estimate"})
 long = long.assign(group=long["perceived_gender"].astype(str) + ", " + long["hair"].astype(str))
@@ -349,7 +349,7 @@ women = pd.concat(women, names=["data", "model"]).reset_index()
 rates = women.pivot_table("rate", ["model", "data"], "skin", observed=True)
 gap = (rates["dark"] - rates["light"]).reset_index(name="gap").pivot_table("gap", "model", "data")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, portraits above and transects below. In each panel four models are in rows, with the error rate on light-skinned and on dark-skinned women as two marks with intervals."}, "figure": {"name": "fig-women", "caption": "Error rates on perceived women by skin colour, with Wilson intervals, on the portraits and on the transects. The titles give the difference dark − light of the fairface-like model."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, portraits above and transects below. In each panel four models are in rows, with the error rate on light-skinned and on dark-skinned women as two marks with intervals."}, "figure": {"name": "fig-women", "caption": "Error rates on perceived women by skin colour, with Wilson intervals, on the portraits and on the transects. The titles give the difference dark − light of the fairface-like model."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 shown = women.rename(columns={"rate": "estimate"}).assign(skin=women["skin"].astype(str))
 counts = shown[shown["model"] == "null"].pivot_table("n", "data", "skin")
@@ -365,7 +365,7 @@ drawn.set_size_inches(PHONE, 6)
 for ax in drawn.axes:
     ax.set_title(ax.get_title(), fontsize=11)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = [
     f"- **{name}**: {in_points(row['PPB-like'])} points on the portraits, "
     f"{in_points(row['transects'])} points on the transects."
@@ -384,7 +384,7 @@ Markdown("Dark minus light skin, women:\n\n" + "\n".join(lines))
 # paper finds both about equally hard. Here we call a set harder if its Wilson interval lies above
 # the other one.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 both = pd.concat(DATA, names=["data"]).reset_index("data")
 whole = {name: error_rates.stratified_errors(both, "data", f"error_{name}") for name in TRAINED[:2]}
 SPAN = "{rate:.1%} ({low:.1%} to {high:.1%})"
@@ -475,7 +475,7 @@ assert (balanced.min(axis=1) >= balanced["test set"] - 1e-9).all()
 # a story about every gallery.
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rendered faces that the fairface-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-fairface", "caption": "The worst errors of the FairFace-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rendered faces that the fairface-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-fairface", "caption": "The worst errors of the FairFace-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
 # Computed by faceworld.networks.classifiers.predict; what raters see by
 # faceaudit.annotations.schema.scores (chapter 6).
 def worst_errors(model: str, n: int = 5) -> pd.DataFrame:
@@ -644,7 +644,7 @@ Markdown(
 #
 # **Next:** [chapter 9](09_logistic_ate) puts all attributes into one regression, as the paper does.
 
-# %% tags=["remove-cell"]
+# %%
 other = gap.loc["celeba-like"]
 found = {
     data: f"{in_points(one[data])} points for the fairface-like model and {in_points(other[data])} for the celeba-like one"

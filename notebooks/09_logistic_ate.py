@@ -52,7 +52,7 @@ audit = stage.load("08_stratified_errors", "audit.parquet")
 audit["item"] = np.arange(len(audit))
 pruned = audit[audit["kept"] & audit["adult"]]
 
-# %% tags=["remove-cell"]
+# %%
 of_all, of_women = (
     rows.groupby("skin")["error_plantskin"].mean()
     for rows in (pruned, pruned[pruned["label"] == 0])
@@ -65,7 +65,7 @@ planted = {
     for who, rows in groups.items()
 }
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 _, ax = plt.subplots(figsize=(NARROW, 4.2))
@@ -165,7 +165,7 @@ _ = stage.save("paper_logit.parquet", logit.reset_index())
 # age matter, and that skin colour is negligible. Here is that figure for our two ordinary models. The
 # [gallery](n09_replication_gallery) has the controls.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). Levels are sorted by the size of their coefficients, averaged over both models. After Figure 15 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). Levels are sorted by the size of their coefficients, averaged over both models. After Figure 15 of the paper."}}
 # Computed by faceaudit.effects.regression.regression_draws and
 # faceaudit.effects.regression.summarize_draws.
 ORDINARY = MODELS[:2]
@@ -189,7 +189,7 @@ _ = figure.supxlabel(label, fontsize=10)
 # The last column ranks seven attributes by the size of their largest coefficient. A rank compares sizes only: the smallest of seven
 # can still change the error rate. A reader of the paper would call an attribute near the end negligible. The rank of skin differs between the models.
 
-# %% tags=["remove-cell"]
+# %%
 PLACES = ["largest", *(f"{n} largest" for n in ("2nd", "3rd", "4th", "5th", "6th")), "smallest"]
 
 # %%
@@ -202,7 +202,7 @@ shown["rank among 7"] = place.map(dict(enumerate(PLACES, 1)))
 shown.style.format("{:z.2f}", shown.columns[:3])
 
 
-# %% tags=["remove-cell"]
+# %%
 def dark_minus_light(rows: pd.DataFrame) -> dict[str, float]:
     """Difference of plantskin's error rates, with its 95 % interval over transects."""
     by_skin = rows.groupby("skin")["error_plantskin"]
@@ -216,7 +216,7 @@ def dark_minus_light(rows: pd.DataFrame) -> dict[str, float]:
 lowers_all = margin_below(dark_minus_light(pruned), 0)
 raises_women = margin_above(dark_minus_light(pruned[pruned["label"] == 0]), 0)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "**In this run** the regression says that dark skin lowers plantskin's errors: its coefficient is "
     "{skin:z.2f}, half of the log odds ratio {ratio:z.2f}. That is true on average and false for women. From light to dark skin errors "
@@ -249,7 +249,7 @@ dark = generator.integers(2, size=100_000)
 error = (generator.random(len(dark)) < expit(-2 + dark)).astype(int)
 _, light_b, dark_b = effects.paper_logit(np.column_stack([1 - dark, dark]), error)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     with_minus(
         f"The coefficient of light skin is {light_b:.2f}, that of dark skin {dark_b:.2f}, and their "
@@ -300,7 +300,7 @@ for model in MODELS:
     counted = error[dark].mean() - error[~dark].mean()
     average[model] = {"regression": 100 * regression, "counted": 100 * counted}
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 worded = [
     f"- **{model}**: {row['regression']:+z.1f} by the regression, {row['counted']:+z.1f} counted."
     for model, row in average.items()
@@ -353,7 +353,7 @@ interactions = pd.concat(ratios, names=["model", "attribute", "group"])
 # %% tags=["remove-cell"]
 _ = stage.save("interactions.parquet", interactions.reset_index())
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with 95 % intervals from resampling transects: one number for all faces (main effects), and one for each gender (interactions)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with 95 % intervals from resampling transects: one number for all faces (main effects), and one for each gender (interactions)."}}
 # Computed by faceaudit.effects.regression.log_odds_ratios and
 # faceaudit.effects.regression.summarize_draws.
 told = interactions.xs("skin_colour", level="attribute").rename_axis(["model", "group"])
@@ -368,7 +368,7 @@ figure.supxlabel(label, fontsize=10)
 title = f"plantskin: {ours['women']:+.1f} for women, {ours['men']:+.1f} for men,\n{ours['all faces']:+.1f} in one number for all faces"
 _ = figure.suptitle(with_minus(title), fontsize=11)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribute"))
 claim(
     "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors, as it "
@@ -409,7 +409,7 @@ told[["main effects", "Female", "Male"]].rename(columns=names)
 # Set what dark skin does to the errors on women and on men. The third bar is the effect that a regression with one
 # coefficient for skin reports, at equal numbers of women and men.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 widgets.explorable(
     "opposing",
     "Three bars: the effect of dark skin on women, on men, and the one that a regression with one coefficient reports.",
@@ -471,7 +471,7 @@ relative_error = (ratios.sem() / ratios.mean()).T[~twin]
 chance = verdicts.Z * np.hypot(relative_error, np.sqrt(1 / (2 * (REDRAWS - 1))))
 wrong = ((shown - 1).abs() > chance).sum()
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Dots for twelve levels: the standard deviation from the bootstrap of images and that from the bootstrap of transects, on average over draws of errors, divided by the spread of the coefficients when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Bar of the bootstrap divided by the actual spread, for each coefficient of the null control. Right of the line the bar is too wide, left of it too narrow. Circles resample images, squares transects. A mark beyond its grey bar is off by more than chance explains."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for twelve levels: the standard deviation from the bootstrap of images and that from the bootstrap of transects, on average over draws of errors, divided by the spread of the coefficients when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Bar of the bootstrap divided by the actual spread, for each coefficient of the null control. Right of the line the bar is too wide, left of it too narrow. Circles resample images, squares transects. A mark beyond its grey bar is off by more than chance explains."}}
 # Computed by faceaudit.effects.regression.bootstrap_paper_logit and
 # faceaudit.effects.regression.paper_logit.
 figure, ax = plt.subplots(figsize=(NARROW, 5.4))
@@ -489,7 +489,7 @@ panels.legend_above(figure, columns=1)
 title = f"Clearly wrong bars among {len(shown)} coefficients"
 figure.legends[0].set_title(title, {"size": 11})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 ratio = (logit["sd_image"] / logit["sd_transect"]).rename("ratio").reset_index()
 ratio["attributes"] = np.where(ratio["attribute"].isin(AXES), "manipulated", "of the face")
 ratio = ratio.pivot_table("ratio", "model", "attributes", sort=False)
@@ -528,13 +528,13 @@ for model in MODELS:
     default = LogisticRegression(C=1.0).fit(X, pruned[f"error_{model}"]).coef_[0]
     off[model] = pd.Series(default - by_image[model].loc["fit"].fillna(0), X.columns)
 
-# %% tags=["remove-cell"]
+# %%
 exact = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-10)
 for model in MODELS:
     fit = exact.fit(X, pruned[f"error_{model}"]).coef_[0]
     assert np.abs(fit - by_image[model].loc["fit"].fillna(0)).max() < 1e-5
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 off = pd.DataFrame(off)  # rows: levels; columns: models
 of_bar = max((off[m].abs() / logit.loc[m]["sd_image"].reindex(off.index)).max() for m in off)
 two = off.loc[X.columns[~several]].groupby(level=0, sort=False)

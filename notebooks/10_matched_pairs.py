@@ -48,13 +48,13 @@ figure_size = 256
 stage = Stage("10_matched_pairs", profile=profile, device=device, seed=seed)
 figures.style()
 
-# %% tags=["remove-cell"]
+# %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 AUDITED = MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 
-# %% tags=["remove-cell"]
+# %%
 by_level = audit.reset_index().set_index(["gender_level", "hair_length_level", "transect"])
 by_level = by_level.sort_index()
 light, dark = (by_level[by_level["skin_colour_level"] == level] for level in (0, 1))
@@ -68,10 +68,10 @@ both_ways = {
     for cell, change in changes.groupby(level=[0, 1])
 }
 
-# %% tags=["remove-cell"]
+# %%
 model, *cell = max(both_ways, key=both_ways.get)
 
-# %% tags=["remove-cell"]
+# %%
 SHOWN = 3
 doubt = (by_level[f"score_{model}"] - by_level["label"]).abs()
 rows = [by_level["skin_colour_level"] == level for level in (0, 1)]
@@ -80,18 +80,18 @@ clean = [
     by_level[row & by_level["kept"] & by_level["adult"]].loc[tuple(cell)].index for row in rows
 ]
 
-# %% tags=["remove-cell"]
+# %%
 loss = loss[loss.index.isin(clean[0].intersection(clean[1]))]
 faces = [*loss.index[: -SHOWN - 1 : -1], *loss.index[:SHOWN]]
 drawn = pd.concat([by_level[row].loc[tuple(cell)].loc[faces] for row in rows])
 
-# %% tags=["remove-cell"]
+# %%
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The style of hair can change, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: whether the model is right."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The style of hair can change, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: whether the model is right."}}
 # Computed by faceworld.networks.classifiers.predict (chapter 8).
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
@@ -266,7 +266,7 @@ judged = cells[cells["model"].isin(AUDITED) & (cells["attribute"] != "gender")]
 words = judged["verdict"].value_counts()
 words = words.reindex(["exceeds", "within", "inconclusive"], fill_value=0)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 clear = (judged["low"] > 0) | (judged["high"] < 0)
 unflagged = int((clear & (judged["p_holm"] >= plan.level)).sum())
 Markdown(
@@ -294,7 +294,7 @@ def in_words(cells: pd.Series) -> list[str]:
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
 # Computed by faceaudit.verdicts.judged_effects.
 figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
 shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
@@ -319,7 +319,7 @@ figure.legends[0].set_title(title, {"size": 11})
 # The rows of one panel share the faces, the model and the attribute, and yet their effects differ. The effects
 # of hair and of skin depend on perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_skin = judged[judged["attribute"] == "skin_colour"]
 lines = []
 for model, part in of_skin.groupby("model", sort=False):
@@ -335,7 +335,7 @@ for model, part in of_skin.groupby("model", sort=False):
     )
 Markdown("\n".join(lines))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_hair, of_hair_of_men = (
     judged.query("attribute == 'hair_length' and gender == @level")["estimate"] for level in (0, 1)
 )
@@ -367,7 +367,7 @@ of_women, of_men = (planted[planted["gender"] == level]["estimate"] for level in
 averages = crowd.query("scope == 'average' and attribute == 'skin_colour'")
 mean = averages.set_index("model").loc["plantskin", "estimate"]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
 # Computed by faceaudit.effects.matched.all_matched_effects.
 BLACK_DIAMOND = figures.Look(figures.BLACK, "D", "")
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
@@ -410,7 +410,7 @@ women = women[women["gender"] == 0]
 caught = bool(((women["p_holm"] < plan.level) & (women["estimate"] > 0)).any())
 overlooked = direction(main.loc["plantskin"]) != "raises"
 
-# %% tags=["remove-cell"]
+# %%
 # A test statistic has a standard error of one: how far is it from the critical value?
 critical, of_main = norm.isf(plan.level / 2), main.loc["plantskin"]
 reported = of_main["estimate"] / ((of_main["high"] - of_main["low"]) / (2 * verdicts.Z))
@@ -420,7 +420,7 @@ planted_margins = {
     "caught": Margin(in_cells.max() - critical, 1.0),
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "The main-effects log odds ratio of dark skin is {odds:+.2f}: the regression "
     "*misses* the harm. Cell by cell, dark skin changes women's error rate by {least:points} to "
@@ -473,7 +473,7 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.3g}")
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95 % intervals, and their difference (diamond). Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95 % intervals, and their difference (diamond). Both panels have one scale."}}
 # Computed by faceaudit.effects.matched.all_matched_effects and
 # faceaudit.effects.risks.score_interval.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
@@ -488,7 +488,7 @@ mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
 title = f"In {mixed.sum()} of {len(mixed)} cells (two models)\ndark skin harms some faces and helps others"
 _ = figure.suptitle(title, fontsize=11)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 by_chance = shares[shares["model"] == "null"]
 Markdown(
     f"Compare the null model. Its true effect is zero, and yet {by_chance['harmed'].min():.1%} to "
@@ -503,14 +503,14 @@ Markdown(
 # [Note N7](n07_beyond_error_rates) compares both shares with the truth and follows them along doses and
 # thresholds.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 flips = int((audit["label"] != audit["gender_level"]).sum())
 Markdown(
     f"In this run the majority of raters named another gender than was meant in {flips:,} of "
     f"{len(audit):,} images. Both goals for gender lie far from the middle ([chapter 5](05_transect_generation.html))."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 states, overall = of_skin["verdict"], direction(main.loc["plantskin"])
 said = {word: f"says that dark skin *{word}* errors" for word in ("raises", "lowers")}
 overall = said.get(overall, "shows no clear effect of dark skin")
@@ -641,7 +641,7 @@ matched_table = pd.concat(
 )
 _ = stage.save("matched.parquet", matched_table)
 
-# %% tags=["remove-cell"]
+# %%
 of_hair_and_skin = crowd.query("scope == 'cell' and attribute != 'gender'")
 size = of_hair_and_skin["estimate"].abs()
 largest = of_hair_and_skin.loc[

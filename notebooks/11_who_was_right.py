@@ -69,23 +69,23 @@ AXES = ["skin_colour", "hair_length", "gender"]
 INTERVAL = ["estimate", "low", "high"]
 NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
-# %% tags=["remove-cell"]
+# %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 audit["item"] = np.arange(len(audit))
 pruned = audit[audit["kept"] & audit["adult"]]
 
-# %% tags=["remove-cell"]
+# %%
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 by_cell = plan.families["effects by cell"]
 counted_results = stage.load("01_observational_audit", "results.json")
 gaps = pd.DataFrame(counted_results["gap_of_women"]).T
 found = stage.load("10_matched_pairs", "matched.parquet").query("arm == 'C crowd'")
 
-# %% tags=["remove-cell"]
+# %%
 of_women = found.query("attribute == 'skin_colour' and hair_length.isna()")
 of_women = of_women[of_women["gender"].eq(0).fillna(False)].set_index("model")
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 NUMBERS = {
     "counted gap": "estimate",
     "true effect on the counted": "truth",
@@ -115,7 +115,7 @@ def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
     figure.suptitle(title, fontsize=12)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals. The question marks are the subject of this chapter."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals. The question marks are the subject of this chapter."}}
 # Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
 # faceaudit.effects.matched.all_matched_effects (chapter 10).
 two = {"counted gap": gaps, "found effect on transects": of_women}
@@ -158,13 +158,13 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 # draw both faces, and ask the model. This operation is called an {term}`intervention`, written do(skin = dark).
 # The difference of the two errors is the true effect for this face.
 
-# %% tags=["hide-cell"]
+# %%
 world = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
 recipe = stage.load("05_transect_generation", "results.json")
 audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 
-# %% tags=["remove-cell"]
+# %%
 names = (*AXES, *recipe["held"], "age")
 exact = Hyperplanes(names, *world.exact_hyperplanes(names))
 held = {name: float(world.decision_value(name, dose)) for name, dose in recipe["held"].items()}
@@ -200,7 +200,7 @@ _ = stage.save("truth.parquet", true_effects)
 for name, wrong in wrong_under_do.items():
     stage.save(f"under_do_{name}.npy", wrong)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 typical = true_effects.query("scope == 'cell' and model != 'null'")["se"].median()
 Markdown(
     f"We ask each model about {len(base):,} faces, each at all eight combinations. The truth is uncertain only because these "
@@ -229,20 +229,20 @@ def implied(model: str) -> pd.DataFrame:
     return truth.true_effects(np.repeat(risks, 2, axis=0), AXES)
 
 
-# %% tags=["remove-cell"]
+# %%
 by_regression = pd.concat({name: implied(name) for name in TRAINED}, names=["model"])
 by_regression = by_regression.reset_index("model").rename(columns={"effect": "estimate"})
 keys = ["model", "attribute", *AXES]
 columns = [*keys, "effect", "scope"]
 
-# %% tags=["remove-cell"]
+# %%
 readings_of = {"regression, one coefficient": by_regression, "matched pairs, by cell": found}
 beside = {
     name: table[[*keys, "estimate"]].merge(true_effects[columns], on=keys).query("scope == 'cell'")
     for name, table in readings_of.items()
 }
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two square panels, one above the other. Each has a dot for every cell of three models, with the true effect on the horizontal axis and the estimate on the vertical axis. In the upper one, for the regression with main effects, many dots lie far from the diagonal. In the lower one, for matched pairs, dots lie close to it."}, "figure": {"name": "fig-readings", "caption": "Two readings of the same images against the truth: effects of skin, hair and gender on the errors of three models, in every cell. On the dashed line estimate and truth are equal. Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two square panels, one above the other. Each has a dot for every cell of three models, with the true effect on the horizontal axis and the estimate on the vertical axis. In the upper one, for the regression with main effects, many dots lie far from the diagonal. In the lower one, for matched pairs, dots lie close to it."}, "figure": {"name": "fig-readings", "caption": "Two readings of the same images against the truth: effects of skin, hair and gender on the errors of three models, in every cell. On the dashed line estimate and truth are equal. Both panels have one scale."}}
 # Computed by implied (above) and faceaudit.effects.matched.all_matched_effects (chapter 10); the
 # truth by faceworld.scorecard.truth.true_effects.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 8.2), sharex=True, sharey=True)
@@ -270,7 +270,7 @@ _ = panels.legend_above(figure)
 # cells whose true effect is about two of its standard errors from zero, or more. The test overlooks some small effects.
 
 
-# %% tags=["hide-input"]
+# %%
 def direction(row: pd.Series) -> str:
     """What an interval says about the sign of an effect."""
     return "raises" if row["low"] > 0 else "lowers" if row["high"] < 0 else "no clear effect"
@@ -307,7 +307,7 @@ of_cells = beside_truth[(beside_truth["scope"] == "cell") & beside_truth["model"
 caught = of_cells["contained"].sum()
 print(f"{caught} of {len(of_cells)} intervals contain the truth")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95 % intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95 % intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth.
 PEOPLE = {"female": "women", r"\bmale": "men"}
 short = {"skin_colour": "skin", "hair_length": "hair", "gender": "gender"}
@@ -356,7 +356,7 @@ _ = ax.set_title(title, fontsize=12)
 # - **raters' cues**: the raters of the experiment, who also look at beard, makeup and hair. This version is the
 #   *found effect* of chapter 10.
 
-# %% tags=["hide-cell"]
+# %%
 STEPS = {
     "A exact": "sampling",
     "A2 base faces": "base faces",
@@ -367,12 +367,12 @@ STEPS = {
     "D pruned": "pruning",
 }
 
-# %% tags=["remove-cell"]
+# %%
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
 OTHERS = [name for name in facerender.NAMES if name not in AXES]
 
 
-# %% tags=["hide-cell"]
+# %%
 def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
     """Errors against another label; the null control answers it anew."""
     null = classifiers.null_control(label, frame["item"], frame["transect"], **NULL, seed=seed)
@@ -382,7 +382,7 @@ def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
     return judged
 
 
-# %% tags=["remove-cell"]
+# %%
 def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
     """What raters without noise, who look at the shape alone, would say of each image's gender."""
     return error_rates.majority(
@@ -390,13 +390,13 @@ def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
     )
 
 
-# %% tags=["remove-cell"]
+# %%
 def faces_of(arm: str) -> torch.Tensor:
     """Parameters of the images of an arm of chapter 5."""
     return torch.from_numpy(stage.load("05_transect_generation", f"{arm}_parameters.npy").copy())
 
 
-# %% tags=["remove-cell"]
+# %%
 def answered(changed, name: str, frame: pd.DataFrame, faces: torch.Tensor) -> pd.DataFrame:
     """Images after an intervention on their faces, answered and labelled perfectly."""
     known = {model: frame[f"score_{model}"] for model in audited_models}
@@ -407,7 +407,7 @@ def answered(changed, name: str, frame: pd.DataFrame, faces: torch.Tensor) -> pd
     return judge(frame.assign(**scores), perfect_label(changed, frame))
 
 
-# %% tags=["remove-cell"]
+# %%
 def own_answers(arm: str) -> pd.DataFrame:
     """Every model's answers to the images of an arm of chapter 5."""
     frame = stage.load("05_transect_generation", f"{arm}_index.parquet").set_index("image_id")
@@ -418,29 +418,29 @@ def own_answers(arm: str) -> pd.DataFrame:
     return frame.assign(item=np.arange(len(frame)), **scores)
 
 
-# %% tags=["remove-cell"]
+# %%
 exact_frame, frame_p = own_answers("exact"), own_answers("papers")
 fitted_faces, exact_faces, faces_p = map(faces_of, ("fitted", "exact", "papers"))
 
-# %% tags=["remove-cell"]
+# %%
 generator = load_generator("known-truth", device=device)
 fitted_base, exact_base, base_p = (
     stage.load("05_transect_generation", f"{arm}_base.npy").copy()
     for arm in ("fitted", "exact", "papers")
 )
 
-# %% tags=["remove-cell"]
+# %%
 base_faces, base_faces_p = (
     generator.parameters(torch.from_numpy(codes)).cpu() for codes in (fitted_base, base_p)
 )
 
-# %% tags=["remove-cell"]
+# %%
 held_faces = error_sources.hold_parameters(fitted_faces, base_faces, OTHERS)
 held_p = error_sources.hold_parameters(faces_p, base_faces_p, OTHERS)
 at_doses = {axis: torch.tensor(np.take(doses[axis], audit[f"{axis}_level"])) for axis in AXES}
 dosed_faces = do(held_faces, **at_doses)
 
-# %% tags=["remove-cell"]
+# %%
 visible = facerender.visible_scores(fitted_faces).set_index(audit.index)
 raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
 by_shape = pd.Series(scorecard.labels_by(visible, **raters), audit.index)
@@ -449,7 +449,7 @@ by_shape = pd.Series(scorecard.labels_by(visible, **raters), audit.index)
 # These are the raters of chapter 6, answer by answer.
 assert (scorecard.labels_by(perceived(visible), **raters) == audit["label"]).all()
 
-# %% tags=["hide-cell"]
+# %%
 ARMS = {
     "A exact": judge(exact_frame, perfect_label(exact_faces, exact_frame)),
     "A2 base faces": answered(dosed_faces, "dosed.npy", audit, fitted_faces),
@@ -461,7 +461,7 @@ ARMS = {
     "E complete": audit[audit["complete_transect"]],
 }
 
-# %% tags=["remove-cell"]
+# %%
 PAPERS = {
     "papers, doses": answered(held_p, "papers_held.npy", frame_p, faces_p),
     "papers": judge(frame_p, perfect_label(faces_p, frame_p)),
@@ -473,14 +473,14 @@ assert youngest_face > recipe["adult"] - 1e-3, "chapter 5 takes younger faces th
 for arm in ("A exact", "A2 base faces"):
     assert (ARMS[arm]["label"] == ARMS[arm]["gender_level"]).all()
 
-# %% tags=["remove-cell"]
+# %%
 distance = cdist(fitted_base, exact_base)
 same = distance.min(axis=1) < np.median(distance) / 2  # a projection moves a code by far less
 shared = np.where(same, distance.argmin(axis=1), -1)
 own_faces = np.where(shared >= 0, shared, n_transects + np.arange(n_transects))
 fitted_face = audit["transect"].map(dict(enumerate(own_faces)))
 
-# %% tags=["remove-cell"]
+# %%
 sampled = {arm: ARMS[arm].assign(face=fitted_face) for arm in STEPS}
 sampled["A exact"] = ARMS["A exact"].assign(face=exact_frame["transect"])
 
@@ -555,7 +555,7 @@ def step_errors(outcome: str) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-# %% tags=["remove-cell"]
+# %%
 cells_of_axes = []
 for name in AXES:
     others = [other for other in AXES if other != name]
@@ -570,7 +570,7 @@ added = name_cells(pd.concat(added, names=["model"]).reset_index("model"))
 added["step"] = added["arm"].map(STEPS)
 _ = stage.save("steps.parquet", added)
 
-# %% tags=["remove-cell"]
+# %%
 cell_keys = ["model", "attribute", "cell"]
 from_truth = rungs.query("arm == 'A exact' and scope == 'cell'").set_index(cell_keys)["truth_se"]
 step_se = added.pivot_table("se", cell_keys, "step", sort=False)
@@ -585,7 +585,7 @@ split = error_sources.contributions(rungs, STEPS)
 climbed = split[list(STEPS.values())]
 assert np.allclose(split["truth"] + climbed.sum(axis=1), split["estimate"])
 
-# %% tags=["hide-cell"]
+# %%
 square = climbed**2 - step_se.loc[split.index, climbed.columns] ** 2  # less what noise adds
 until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
@@ -597,12 +597,12 @@ moved_by, expected_by = (
 )
 largest_step = NAMES.get(moved_by.idxmax(), moved_by.idxmax())
 
-# %% tags=["remove-cell"]
+# %%
 one = 100 * climbed.loc[farthest, until_found]
 reach = 100 * verdicts.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
 # Computed by faceworld.scorecard.error_sources.contributions; standard errors by step_errors
 # (above).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 7.4), height_ratios=[8, 6])
@@ -642,7 +642,7 @@ _ = figure.suptitle(title, fontsize=12)
 # panel shows where effort would pay: more faces for the first two steps, better directions for the next two,
 # and better raters for the last two, if their bars pass the black lines.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
 Markdown(
     "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
@@ -664,7 +664,7 @@ Markdown(
 # than on the other. Then this spread moves the average effect. So we intervene in that cell: the base faces get the hair lengths
 # of the made faces, and keep the rest.
 
-# %% tags=["hide-cell"]
+# %%
 worst = of_cells.groupby(["attribute", "cell"], sort=False)["contained"].sum().idxmin()
 in_worst = of_cells.set_index(["attribute", "cell"]).loc[[worst]].set_index("model").loc[[*TRAINED]]
 fixed = in_worst.iloc[0][[axis for axis in AXES if axis != worst[0]]]
@@ -673,7 +673,7 @@ hair_varies = do(held_faces, **{axis: at_doses[axis] for axis in AXES if axis !=
 varied = hair_varies[within], "hair.npy", audit.iloc[within], fitted_faces[within]
 compared = {"at medians": ARMS["A2 base faces"].iloc[within], "hair varies": answered(*varied)}
 
-# %% tags=["hide-cell"]
+# %%
 side = 2 * compared["at medians"][f"{worst[0]}_level"] - 1  # +1 at the high level
 signed = {
     name: frame[[f"error_{model}" for model in TRAINED]].mul(side, axis=0)
@@ -682,7 +682,7 @@ signed = {
 signed = {name: one.groupby(audit["transect"]).sum() for name, one in signed.items()}
 by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 question(
     "The cell is *{effect}* of *{cell}*, where {missing} of {n} intervals miss. One answer moves this effect by {step:.2f} points, so "
     "few faces decide. Does the spread of hair lengths move the effect up, from the second row of the table to the third, by more than two standard errors?",
@@ -695,7 +695,7 @@ question(
     step=100 / len(by_hair),
 )
 
-# %% tags=["remove-input"]
+# %%
 in_turn = {
     "truth": in_worst["truth"].to_numpy(),
     "base faces at the median doses": signed["at medians"].mean().to_numpy(),
@@ -705,7 +705,7 @@ in_turn = {
 in_turn = 100 * pd.DataFrame(in_turn, TRAINED).T.astype(float)
 in_turn.style.format("{:+z.2f}").set_caption("This effect, in points")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 trained = rungs[(rungs["scope"] == "cell") & rungs["model"].isin(TRAINED)]
 trained = trained.assign(missed=~trained["contained"].astype(bool))
 missed_cells = trained.pivot_table("missed", "arm", "model", "sum").astype(int)
@@ -731,7 +731,7 @@ claim(
 # between estimate and truth (root mean square), both in points. Wide intervals seldom miss, so read the misses together with
 # the width.
 
-# %% tags=["hide-input"]
+# %%
 distance_of = ((trained["estimate"] - trained["truth"]) ** 2).groupby(trained["arm"]).mean() ** 0.5
 shown = pd.DataFrame(
     {
@@ -746,7 +746,7 @@ rows_told |= {"A exact": "ideal version", "C crowd": "found"}
 rows_told |= {"D pruned": "after pruning", "E complete": "complete transects"}
 shown.rename(rows_told).rename_axis(index=None, columns=None)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 missed = missed_cells.sum(axis=1)
 told_versions = (
     f"The ideal version misses {missed['A exact']} cells and lies {100 * distance_of['A exact']:.1f} points "
@@ -800,7 +800,7 @@ def change_on_counted(network, what: frozenset[str]) -> np.ndarray:
     return np.diff((answers != called_man).astype(float))[:, 0]
 
 
-# %% tags=["remove-cell"]
+# %%
 changes = pd.DataFrame(
     {name: change_on_counted(network, SKIN) for name, network in audited_models.items()}
 )
@@ -808,11 +808,11 @@ margin = verdicts.Z * changes.sem()
 on_counted = pd.DataFrame({"estimate": changes.mean()})
 on_counted = on_counted.assign(low=changes.mean() - margin, high=changes.mean() + margin)
 
-# %% tags=["remove-cell"]
+# %%
 women = rungs.query("arm == 'C crowd' and attribute == 'skin_colour' and hair_length.isna()")
 of_women = women[women["gender"].eq(0).fillna(False)].set_index("model")
 
-# %% tags=["remove-cell"]
+# %%
 on_transects = of_women.assign(
     estimate=of_women["truth"],
     low=of_women["truth"] - verdicts.Z * of_women["truth_se"],
@@ -825,7 +825,7 @@ on_transects = of_women.assign(
 # women. The *true effect on transects* does so for the base faces of the experiment. The *found effect* is
 # the experiment's estimate of it.
 
-# %% tags=["hide-cell"]
+# %%
 ROWS = {
     "counted gap": gaps,
     "true effect on the counted": on_counted,
@@ -833,11 +833,11 @@ ROWS = {
     "found effect on transects": of_women,
 }
 
-# %% tags=["remove-cell"]
+# %%
 four = {name: table.loc[list(AUDITED), INTERVAL].astype(float) for name, table in ROWS.items()}
 four = pd.concat(four, names=["number", "model"])
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
 # Computed by change_on_counted (above), faceworld.scorecard.truth.true_effects,
 # statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
 # faceaudit.effects.matched.all_matched_effects (chapter 10).
@@ -870,7 +870,7 @@ for model in AUDITED:
     low, high = effects.ratio_interval(own, gap, in_common(model))
     on_counted_share[model] = {"estimate": own[0] / gap[0], "low": low, "high": high}
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model, one in on_counted_share.items():
     own = four.loc[("true effect on the counted", model), "estimate"]
@@ -902,7 +902,7 @@ for model, network in audited_models.items():
     wrong = (as_counted[f"score_{model}"] > 0.5) != as_counted["label"]
     parts[model] = counted_gap.take_apart(moved[model], wrong, group, givers)
 
-# %% tags=["remove-cell"]
+# %%
 for model, part in parts.items():
     shares = effects.shapley_shares(
         {what: change.mean() for what, change in moved[model].items()}
@@ -918,7 +918,7 @@ for model, part in parts.items():
 # gives to several women makes their changes alike. The last two columns come from [other seeds](counted-gap-seeds), each with portraits, raters and networks of
 # its own. Of a hundred new seeds, about 95 should give a number between these limits.
 
-# %% tags=["remove-cell"]
+# %%
 of_seeds, held_out = (
     counted_gap.by_seed(json.loads((lineage.ROOT / path).read_text(encoding="utf-8"))["rows"])
     for path in (
@@ -928,7 +928,7 @@ of_seeds, held_out = (
 )
 within = counted_gap.shares_within(held_out, of_seeds)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 shown = {
     ("in this run", model): [
         f"{in_points(row['estimate'])} ({in_points(row['low'])} to {in_points(row['high'])})"
@@ -943,7 +943,7 @@ for model in AUDITED:
 taken_apart = pd.DataFrame(shown, index=list(counted_gap.ROWS)).map(with_minus)
 taken_apart.style.set_caption("Errors of the counted women, dark − light, in points")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model in AUDITED:
     difference = counted_gap.mean_change(moved[model][HAIR] - moved[model][SKIN], givers)
@@ -971,7 +971,7 @@ lines += [
 ]
 Markdown(with_minus("\n".join(lines)))
 
-# %% tags=["remove-cell"]
+# %%
 hair_faces = counted_gap.give(came[is_woman], givers, HAIR)
 seen_as_man = perceived(facerender.visible_scores(hair_faces))["gender"].to_numpy() >= 0.5
 seen_as_man = seen_as_man.reshape(-1, 2)
@@ -981,7 +981,7 @@ for model in AUDITED:
     change = np.diff((answers != seen_as_man).astype(float))[:, 0]
     by_new_label[model] = counted_gap.mean_change(change, givers)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 beyond = []
 for model in AUDITED:
     other = parts[model].loc["other differences between the groups"].to_dict()
@@ -1011,7 +1011,7 @@ Markdown(
     )
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for name in AUDITED:
     found = counted_results["adjusted_skin_log_odds"][name]["estimate"]
@@ -1032,7 +1032,7 @@ Markdown(
 # Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. *Women* are here the faces that raters call female, and some of these
 # were drawn with a man's shape. We repeat the regression without them.
 
-# %% tags=["hide-cell"]
+# %%
 drawn_as_man = populations.sample("ppb-like", len(ppb), seed).frame["gender"].eq(1).to_numpy()
 counted_women = ppb[is_woman].assign(
     dark=ppb["skin"] == "dark",
@@ -1051,7 +1051,7 @@ def coefficient(model: str, women: pd.DataFrame) -> float:
     return regression.fit(women[["dark", "length"]], women[f"error_{model}"]).coef_[0, 0]
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = [
     f"The {name} model errs on {men[f'error_{name}'].sum()} of these {len(men)}. Without them its coefficient "
     f"{coefficient(name, counted_women):+z.2f} becomes {coefficient(name, counted_women.drop(men.index)):+z.2f}."
@@ -1073,7 +1073,7 @@ Markdown(
 # effect is first made wider by the typical error of the instrument: what doses, leakage and raters add, if it is larger than chance.
 # An auditor takes this number from a world with a known truth.
 
-# %% tags=["hide-cell"]
+# %%
 added_in_all = pd.concat(
     truth.parameter_effects(ARMS["C crowd"][f"error_{m}"] - ARMS["A2 base faces"][f"error_{m}"])
     for m in AUDITED
@@ -1104,7 +1104,7 @@ def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     return "partly right" if low > 0 and high < 1 else "undecided"
 
 
-# %% tags=["remove-cell"]
+# %%
 for effect, gap, word in [
     ((0.5, -1, 1.4), (10, 8, 12), "misplaced blame"),
     ((-3, -5, -1), (10, 8, 12), "misplaced blame"),
@@ -1116,7 +1116,7 @@ for effect, gap, word in [
 ]:
     assert weigh_blame(effect, gap) == word, (effect, gap)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"The rule looks at the whole interval of the share. If it lies below {plan.little:.0%}, the word is *misplaced blame*. If it lies above {plan.most:.0%}, "
     "the word is *the blame is right*. Any other interval between zero and one is *partly right*. The rest is *undecided*, which asks for a larger audit."
@@ -1127,7 +1127,7 @@ Markdown(
 # rule can say *undecided* although the interval leaves out zero.
 # [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
 
-# %% tags=["remove-cell"]
+# %%
 true_shares = {
     which: " and ".join(
         f"{four.loc[(name, m), 'estimate'] / gaps.loc[m, 'estimate']:.0%}" for m in AUDITED
@@ -1135,7 +1135,7 @@ true_shares = {
     for which, name in zip(("counted", "made"), list(ROWS)[1:3], strict=True)
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 blames, lines = {}, []
 for model in AUDITED:
     gap, _, _, found_one = (tuple(four.loc[(name, model)]) for name in ROWS)
@@ -1175,7 +1175,7 @@ Markdown(with_minus("\n".join(lines)))
 women_cells = of_cells.query("attribute == 'skin_colour' and gender == 0")
 between_cells = women_cells.groupby("model")["estimate"].agg(["min", "max"])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model in AUDITED:
     between = between_cells.loc[model]
@@ -1289,7 +1289,7 @@ for model in AUDITED:
 # covariance positive. Where it is positive, effect and gap rise and fall together. If the effect is clearly above zero, their
 # ratio is then more certain than two independent estimates would suggest.
 
-# %% tags=["remove-cell"]
+# %%
 for model in AUDITED:
     gap, own = (tuple(four.loc[(name, model)]) for name in list(ROWS)[:2])
     both = in_common(model), 0
@@ -1312,7 +1312,7 @@ for model in AUDITED:
 # **Next:** [](12_hidden_attributes) follows one step of the staircase: parameters that move along unasked.
 
 
-# %% tags=["hide-cell"]
+# %%
 def ates(arm: str) -> dict:
     """Average effects as {model: {attribute: {estimate, low, high, truth}}}."""
     rows = rungs[(rungs["scope"] == "average") & (rungs["arm"] == arm)]
@@ -1326,7 +1326,7 @@ def ates(arm: str) -> dict:
 by_attribute = square.groupby(["model", "attribute"]).mean().groupby("model")
 by_model = split["missed"].groupby("model")
 
-# %% tags=["hide-cell"]
+# %%
 _ = stage.finish(
     {
         "ate": ates("C crowd"),

@@ -60,50 +60,50 @@ figures.style()
 NARROW = 4.8  # inches; a phone shows this width with its text still readable
 generator = load_generator("known-truth", device=device)
 
-# %% tags=["remove-cell"]
+# %%
 MODELS = ("celeba-like", "fairface-like", "plantskin")
 AXES = list(CONTRASTS)  # skin colour, hair length, gender
 audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")
 
-# %% tags=["remove-cell"]
+# %%
 arm = {
     what: stage.load("05_transect_generation", f"papers_{what}.npy")
     for what in ("images", "parameters", "base")
 }
 audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
 
-# %% tags=["remove-cell"]
+# %%
 n_transects = audit["transect"].nunique()
 base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 w = generator.sample(n_directions, seed)  # the faces of chapter 3
 population = generator.parameters(w).cpu()
 
-# %% tags=["remove-cell"]
+# %%
 leaks = error_sources.parameter_changes(audited_faces, population)
 GROUPS = {
     k: v for k, v in error_sources.PARAMETER_GROUPS.items() if k != error_sources.MOVED_BY_DESIGN
 }
 
-# %% tags=["remove-cell"]
+# %%
 ranked = leaks.sort_values("effect", key=np.abs, ascending=False, kind="stable")
 ranked = ranked[ranked["group"].isin(GROUPS)].drop_duplicates(["attribute", "group"])
 top = ranked.iloc[0]  # what moves most, of what was not meant to move
 
-# %% tags=["remove-cell"]
+# %%
 ENDS = {"skin_colour": ("light skin", "dark skin"), "hair_length": ("short hair", "long hair")}
 ENDS["gender"] = ("female", "male")
 
-# %% tags=["remove-cell"]
+# %%
 seen = truth.as_grid(raters.visible_parameter(audited_faces, top["parameter"]).to_numpy())
 along = 1 + AXES.index(top["attribute"])
 ends = np.moveaxis(seen, along, 1)[:, :, 1]  # the first other axis at its high level
 
-# %% tags=["remove-cell"]
+# %%
 coloured = (facerender.to_frame(base_faces)["age"] < GREY).to_numpy()  # hair that is not grey
 travel = np.abs(np.diff(ends, axis=1)).reshape(n_transects, -1).mean(axis=1) * coloured
 people = np.argsort(-travel, kind="stable")[:4]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four made faces. Each column is one base face, at the low level of an axis in the upper row and at its high level in the lower row. An attribute that the axis should leave alone, named above each column with its two values, changes visibly from row to row."}, "figure": {"name": "fig-hidden-found", "caption": "Four base faces of the audit. Only the attribute at the left was meant to change from the upper to the lower row. The numbers above each column are another attribute's values in both rows, from zero to one. These are the clearest cases."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four made faces. Each column is one base face, at the low level of an axis in the upper row and at its high level in the lower row. An attribute that the axis should leave alone, named above each column with its two values, changes visibly from row to row."}, "figure": {"name": "fig-hidden-found", "caption": "Four base faces of the audit. Only the attribute at the left was meant to change from the upper to the lower row. The numbers above each column are another attribute's values in both rows, from zero to one. These are the clearest cases."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes and
 # faceworld.raters.visible_parameter.
 made = np.moveaxis(truth.as_grid(audited_faces.numpy()), along, 1)[:, :, 1]
@@ -159,7 +159,7 @@ _ = gallery.suptitle(with_minus(found), fontsize=11)
 # The number is the mean change of the parameter that moves most, in standard deviations (SD) among sampled
 # faces.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A heat map. Rows are groups of looks, such as hair colour, earrings or face shape; columns are the three axes of the audit. Each entry is a signed number of standard deviations, darker where it is farther from zero."}, "figure": {"name": "fig-moved", "caption": "What moves along with each axis of the paper's transects: the parameter of each group that moves most, in standard deviations among sampled faces."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A heat map. Rows are groups of looks, such as hair colour, earrings or face shape; columns are the three axes of the audit. Each entry is a signed number of standard deviations, darker where it is farther from zero."}, "figure": {"name": "fig-moved", "caption": "What moves along with each axis of the paper's transects: the parameter of each group that moves most, in standard deviations among sampled faces."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes.
 moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
 moves = moves.loc[moves.abs().max(axis=1).sort_values(ascending=False, kind="stable").index]
@@ -173,7 +173,7 @@ axis, parameter = CONTRASTS[top["attribute"]], top["parameter"].replace("_", " "
 title = with_minus(f"Largest leak: {parameter},\n{top['effect']:+.1f} SD with {axis}")
 _ = ax.set_title(title, fontsize=12)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 MUCH = 0.5  # standard deviations among sampled faces
 unmeant = leaks[leaks["group"].isin(GROUPS)].assign(size=leaks["effect"].abs())
 pairs = map(frozenset, zip(unmeant["attribute"], unmeant["parameter"], strict=True))
@@ -208,17 +208,17 @@ claim(
 # We take each part on two outcomes. An *error* is 0 or 1, and changes only where a score crosses one half.
 # The probability of the wrong answer, **P(wrong)**, changes with every step.
 
-# %% tags=["remove-cell"]
+# %%
 audited_models = networks.load_all(stage, "02_face_world", MODELS)
 ask_model = {name: partial(networks.predict, network) for name, network in audited_models.items()}
 known = {name: score(arm["images"]) for name, score in ask_model.items()}
 
-# %% tags=["hide-cell"]
+# %%
 rating = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
 visible = facerender.visible_scores(audited_faces).set_index(audit.index)
 audit["label"] = labels_by(crowd.perceived(visible), **rating)
 
-# %% tags=["remove-cell"]
+# %%
 TAKEN = max(n_transects // 4, min(n_transects, 40))
 OTHERS = n_transects - TAKEN or n_transects
 some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - OTHERS), None)
@@ -235,7 +235,7 @@ def doubt(score: np.ndarray, label: pd.Series) -> np.ndarray:
     return np.abs(score - label.to_numpy())
 
 
-# %% tags=["hide-input"]
+# %%
 def answers_after(changed: torch.Tensor, name: str, rows: slice = slice(None)) -> dict:
     """Answers of each model to images of the audit whose faces were changed."""
     before = {model: score[rows] for model, score in known.items()}
@@ -275,28 +275,28 @@ for number, (group, names) in enumerate(held_groups.items()):
 sizes = {key: error_sources.typical_size(part, seed) for key, part in parts.items()}
 sizes = pd.DataFrame(sizes).T.rename_axis(["outcome", "model", "group"]).reset_index()
 
-# %% tags=["remove-cell"]
+# %%
 on_scores = sizes[sizes["outcome"] == "P(wrong)"]
 overall = np.sqrt((on_scores["size"] ** 2).groupby(on_scores["group"]).mean())[list(held_groups)]
 order = [*overall[list(GROUPS)].sort_values(ascending=False, kind="stable").index, "all together"]
 
-# %% tags=["remove-cell"]
+# %%
 sizes = sizes.rename(columns={"size": "estimate"}).sort_values(
     "group", key=lambda names: names.map(order.index), kind="stable"
 )
 
-# %% tags=["remove-cell"]
+# %%
 points = 100 * sizes.pivot_table("estimate", ["outcome", "model"], "group")[order]
 surely = sizes.pivot_table("low", ["outcome", "model"], "group")[order]
 first = points.loc["P(wrong)", list(GROUPS)].idxmax(axis=1)
 
-# %% tags=["remove-cell"]
+# %%
 found = overall[list(GROUPS)].idxmax()
 ANNOTATED = "beard, makeup, age, smile"
 unasked = overall[list(GROUPS)].drop(ANNOTATED).idxmax()
 total = points.loc["P(wrong)", "all together"]
 
-# %% tags=["remove-cell"]
+# %%
 low, high = total.min(), total.max()
 title = f"All leaks together: {low:.1f} to {high:.1f} points on P(wrong),"
 
@@ -314,15 +314,15 @@ def draw_parts(across: int, height: float, title: str) -> None:
         figure.set_size_inches(4.2, height)
 
 
-# %% tags=["narrow", "remove-input"] mystnb={"image": {"alt": "The next figure for narrow screens: its two panels, one above the other. Above, the probability of the wrong answer, below, 0/1 errors, with a row for each group of parameters."}}
+# %% tags=["narrow", "hide-input"] mystnb={"image": {"alt": "The next figure for narrow screens: its two panels, one above the other. Above, the probability of the wrong answer, below, 0/1 errors, with a row for each group of parameters."}}
 # Computed by faceworld.scorecard.error_sources.typical_size.
 draw_parts(1, 10, title.replace(": ", ":\n") + "\n")
 
-# %% tags=["wide", "remove-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
+# %% tags=["wide", "hide-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
 # Computed by faceworld.scorecard.error_sources.typical_size.
 draw_parts(2, 7, title)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 wide = {of: sizes[sizes["outcome"] == of] for of in OUTCOMES}
 clear = {of: int((rows["low"] > 0).sum()) for of, rows in wide.items()}
 rows = len(wide["P(wrong)"])
@@ -337,7 +337,7 @@ question(
     rows=rows,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 bounds = 100 * sizes[["estimate", "low", "high"]]
 sizes["told"] = [f"{size:.1f} ({low:.1f} to {high:.1f})" for size, low, high in bounds.to_numpy()]
 shares = sizes.pivot_table("told", ["outcome", "model"], "group", "first")
@@ -388,7 +388,7 @@ ASKABLE = {
 HIDDEN = overall[list(ASKABLE)].idxmax()
 NAME, LIKE, FIT = ASKABLE[HIDDEN]
 
-# %% tags=["remove-cell"]
+# %%
 shown = raters.visible_parameter(audited_faces, NAME).to_numpy()
 moved = truth.as_grid(shown)
 leak = truth.parameter_effects(shown)
@@ -397,7 +397,7 @@ leak["δ"] = [f"{x:+z.2f} ± {m:.2f}" for x, m in zip(leak["effect"], margins, s
 average_leak = leak[leak["scope"] == "average"].set_index("attribute")
 MAIN = average_leak["effect"].abs().idxmax()  # the axis along which it leaks most
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 remark = (
     f" The largest group of all, {unasked} ({100 * overall[unasked]:.1f} points), cannot be put into one "
     "question, so what follows mends a part only."
@@ -422,7 +422,7 @@ doses = stage.load("05_transect_generation", "doses.json")
 low, high = np.quantile(raters.visible_parameter(population, NAME), [0.05, 0.95])
 with_it = doses | {NAME: (float(low), float(high))}
 
-# %% tags=["remove-cell"]
+# %%
 ASKED = max(n_transects // 4, min(n_transects, 40))
 rendering = {"size": image_size, "path": stage.path("put_on.npy"), "device": device}
 
@@ -449,22 +449,22 @@ after = answers_after(held_faces, "held.npy")
 held = {name: wrong(score, audit["label"]) for name, score in after.items()}
 anew = by_outcome({name: score[elsewhere] for name, score in after.items()}, elsewhere)
 
-# %% tags=["remove-cell"]
+# %%
 size_anew = pd.DataFrame(
     {key: error_sources.typical_size(part, seed) for key, part in anew.items()}
 ).T
 size_anew = size_anew.rename_axis(["outcome", "model"])
 
-# %% tags=["remove-cell"]
+# %%
 expected = truth.stack_effects(expected, ["model"])
 measured = {name: truth.parameter_effects(anew["0/1 errors", name]) for name in MODELS}
 bias = truth.stack_effects(measured, ["model"]).assign(expected=expected["effect"])
 bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 
-# %% tags=["remove-cell"]
+# %%
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "The attribute's part in each effect: expected from leakage times effect (horizontal), and measured by giving every image its base face's value (vertical, 95 % intervals). Twelve cells for each model. A mark without an interval is an effect in which no answer changed."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "The attribute's part in each effect: expected from leakage times effect (horizontal), and measured by giving every image its base face's value (vertical, 95 % intervals). Twelve cells for each model. A mark without an interval is an effect in which no answer changed."}}
 # Computed by faceworld.scorecard.truth.parameter_effects.
 figure, ax = plt.subplots(figsize=(NARROW, 4.8))
 for name, rows in bias.groupby("model", sort=False):
@@ -479,7 +479,7 @@ together = bias["expected"].corr(bias["effect"])
 ax.set_title(with_minus(f"Expected and measured parts\ncorrelate: {together:.2f}"), fontsize=12)
 _ = ax.legend(loc="lower right")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 known_se = bias["se"] > 0  # some answer changed
 away = known_se & ((bias["effect"] - bias["expected"]).abs() > verdicts.Z * bias["se"])
 above = (size_anew["low"] > 0).groupby("outcome", sort=False).sum()
@@ -504,18 +504,18 @@ Markdown(
 # How much raters disagree about this attribute is unknown. We assume that hair colour is as hard to
 # rate as skin colour, and that earrings and glasses are as easy to rate as a beard.
 
-# %% tags=["remove-cell"]
+# %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
 unit = planes.unit()
 axes = unit.select(AXES)
 
-# %% tags=["remove-cell"]
+# %%
 OFF_GRID = [name for name in unit.names if name not in AXES]
 annotated = unit.select(OFF_GRID).normals
 levels = [np.unique(audit[f"{axis}_decision"]) for axis in AXES]
 
 
-# %% tags=["hide-input"]
+# %%
 def ask(seen: pd.DataFrame, batch: str, draws: str = "14_hidden_attributes") -> pd.DataFrame:
     """Mean answers about what is seen in images, from zero to one, through a file."""
     path = stage.path(f"{batch}.csv")
@@ -541,7 +541,7 @@ fit = ridge if FIT == "ridge" else svm
 plane = fit(w.cpu(), scores)
 normal = plane.normal / np.linalg.norm(plane.normal)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 exact = generator.exact_hyperplanes([NAME])[0][0]
 angle = np.degrees(np.arccos(normal @ exact / np.linalg.norm(exact)))
 kind = "R²" if FIT == "ridge" else "balanced accuracy"
@@ -559,7 +559,7 @@ Markdown(
 # Each tick adds a question for raters. Its attribute then gets a plane, and the step along skin colour keeps it. All
 # others move with skin as their fitted normals say, in units of the decision value.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 order = ["skin_colour", *(name for name in unit.names if name != "skin_colour")]
 rows = unit.normals[[list(unit.names).index(name) for name in order]]
 widgets.explorable(
@@ -598,20 +598,20 @@ cleaned_faces = faces_along(np.vstack([annotated, normal]))
 again = faces_along(annotated)
 assert (again - audited_faces).abs().max() < 1e-2, "these are not the transects of chapter 5"
 
-# %% tags=["remove-cell"]
+# %%
 after_leak = truth.parameter_effects(raters.visible_parameter(cleaned_faces, NAME).to_numpy())
 after_leak = after_leak[after_leak["scope"] == "average"].set_index("attribute")
 
-# %% tags=["remove-cell"]
+# %%
 two = {"before": leaks, "after": error_sources.parameter_changes(cleaned_faces, population)}
 two = pd.concat(two, names=["when"]).reset_index("when")
 
-# %% tags=["remove-cell"]
+# %%
 wide = two.pivot_table("effect", "parameter", ["attribute", "when"])
 wide = wide.reindex(columns=list(product(AXES, ["before", "after"])))
 rest = wide.drop(AXES).abs().max(axis=1).nlargest(6).index
 
-# %% tags=["remove-cell"]
+# %%
 for axis in AXES:
     assert abs(wide.loc[axis, (axis, "before")] - wide.loc[axis, (axis, "after")]) < 0.2
 
@@ -625,14 +625,14 @@ def in_words(name: str) -> str:
 shown_leaks = wide.loc[[*AXES, *rest]].rename(in_words).rename_axis(None)
 shown_leaks.rename(columns=CONTRASTS).rename_axis(columns=[None, None]).round(2)
 
-# %% tags=["remove-cell"]
+# %%
 moved_before, moved_after = (table.loc[MAIN, "effect"] for table in (average_leak, after_leak))
 sizes_of_leaks = wide.drop([*AXES, NAME]).abs()
 grown = sizes_of_leaks.xs("after", axis=1, level=1) - sizes_of_leaks.xs("before", axis=1, level=1)
 others = grown.loc[[name for name in rest if name != NAME], MAIN]
 gone = 1 - abs(moved_after / moved_before)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 named = [f"{in_words(name)} {value:+.2f}" for name, value in others.items()]
 Markdown(
     with_minus(
@@ -641,7 +641,7 @@ Markdown(
     )
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces of one person, from the low to the high level of the axis along which the attribute leaked most. In the upper row, made before, the attribute changes between the low and the high level; in the lower row, made after it was orthogonalised away, it changes less. Other looks, such as the curl of hair, may differ too between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. Base face and levels are the same in both rows. Other looks, such as the curl of hair, can differ too."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four faces of one person, from the low to the high level of the axis along which the attribute leaked most. In the upper row, made before, the attribute changes between the low and the high level; in the lower row, made after it was orthogonalised away, it changes less. Other looks, such as the curl of hair, may differ too between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. Base face and levels are the same in both rows. Other looks, such as the curl of hair, can differ too."}}
 # Computed by faceworld.scorecard.truth.parameter_effects.
 travel = np.abs(np.diff(moved, axis=1 + AXES.index(MAIN))).reshape(n_transects, -1).mean(axis=1)
 person = np.argsort(-travel * coloured, kind="stable")[0]
@@ -675,7 +675,7 @@ orthogonal = {name: wrong(score(cleaned_pictures), label) for name, score in ask
 # regression predicts the error from the audited attribute *and* from this rating. The two predicted rates,
 # with the rating distributed alike at both levels, are then subtracted. This is called {term}`g-computation`.
 
-# %% tags=["remove-cell"]
+# %%
 AUDITED, ADJUSTED = "as audited", "adjusted"
 ORTHOGONAL, HELD = "orthogonalised", "held by do"
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
@@ -683,7 +683,7 @@ planned = plan.families["effects by cell"]
 places = audit[["transect", *(f"{axis}_level" for axis in AXES)]]
 
 
-# %% tags=["remove-cell"]
+# %%
 def in_family(table: pd.DataFrame) -> pd.DataFrame:
     """The table with Holm's p-values over the planned families of cells."""
     cells = table[table["scope"] == "cell"]
@@ -691,7 +691,7 @@ def in_family(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p_holm=together["p"].transform(effects.holm))
 
 
-# %% tags=["remove-cell"]
+# %%
 def matched(errors: dict[str, np.ndarray], arm: str) -> pd.DataFrame:
     """Errors subtracted within transects: effects in every cell and averaged, for each model."""
     tables = {
@@ -721,11 +721,11 @@ def adjusted_in_cells(model: str, attribute: str) -> pd.DataFrame:
     return pd.concat(tables, names=others).reset_index(others)
 
 
-# %% tags=["remove-cell"]
+# %%
 arms = {AUDITED: matched(audited, AUDITED), HELD: matched(held, HELD)}
 arms[ORTHOGONAL] = matched(orthogonal, ORTHOGONAL)
 
-# %% tags=["remove-cell"]
+# %%
 keys = [(ADJUSTED, name, axis) for name in MODELS for axis in AXES]
 tables = {key: adjusted_in_cells(*key[1:]) for key in keys}
 adjusted = truth.stack_effects(tables, ["arm", "model", "attribute"])
@@ -743,7 +743,7 @@ arms[ADJUSTED] = in_family(adjusted.sort_index())
 # allows that. We compare all four with two aims. One is the same audit with *everything* held ([](11_who_was_right)), an estimate free of leaks. The other is the {term}`known
 # truth`, from which other doses, other base faces and chance also separate an estimate.
 
-# %% tags=["remove-cell"]
+# %%
 ORDER, KEYS = [AUDITED, ADJUSTED, ORTHOGONAL, HELD], ["model", "attribute", "cell"]
 true_effects = stage.load("11_who_was_right", "truth.parquet")
 estimates = pd.concat([arms[name] for name in ORDER], ignore_index=True)
@@ -754,16 +754,16 @@ rungs = error_sources.compare_with_truth(estimates, known_effects)
 rungs = rungs.assign(points=lambda table: display_names.estimates_in_points(table))
 _ = stage.save("estimates.parquet", rungs)
 
-# %% tags=["remove-cell"]
+# %%
 flags = rungs[rungs["scope"] == "cell"].pivot_table("p_holm", KEYS, "arm", "first") < plan.level
 turned = flags.index[flags[AUDITED] != flags[HELD]].tolist()
 
-# %% tags=["remove-cell"]
+# %%
 cells = rungs[rungs["scope"] == "cell"]
 wide = 100 * cells.pivot_table("estimate", KEYS, "arm", sort=False)[ORDER]
 true_points = 100 * cells.groupby(KEYS, sort=False)["truth"].first()
 
-# %% tags=["remove-cell"]
+# %%
 without_leaks = stage.load("11_who_was_right", "matched_papers.parquet")
 without_leaks = without_leaks.query("arm == 'papers, doses'")
 all_held = 100 * without_leaks.set_index(KEYS)["estimate"].loc[wide.index]
@@ -779,7 +779,7 @@ left, leaking, far = distance(wide[HELD]), distance(all_held), distance(true_poi
 far_from = pd.concat({"from everything held": leaking, "from the truth": far}).round(1)
 far_from.rename_axis([None, None]).rename_axis(columns=None)
 
-# %% tags=["hide-input"]
+# %%
 cell_truth = true_effects[true_effects["scope"] == "cell"].set_index("model")["effect"]
 gain = {
     (arm, name): error_sources.change_of_distance(
@@ -790,7 +790,7 @@ gain = {
 }
 gain = 100 * pd.DataFrame(gain).T.rename_axis(["arm", "model"])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for name in MODELS:
     change, low, high = gain.loc[(ORTHOGONAL, name), ["change", "low", "high"]]

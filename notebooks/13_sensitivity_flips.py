@@ -65,7 +65,7 @@ def clear(table):
     return (table["low"] > 0) | (table["high"] < 0)
 
 
-# %% tags=["remove-cell"]
+# %%
 def listed(names):
     """Attributes as a sentence lists them."""
     *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
@@ -143,7 +143,7 @@ def with_interval(table, form, missing="no codes"):
 # used CelebA {cite}`celeba`. Our binary attributes are rules on the parameters that the renderer
 # knows, and they carry CelebA's names. [Note N4](n04_remedies) lists the rules. Smiling and other faces come equally often in training.
 
-# %% tags=["hide-cell"]
+# %%
 renders = stage.load("02_face_world", "celeba-like.npy")
 seen, unseen = slice(n_train), slice(n_train, None)
 settings = {"architecture": architecture, "seed": seed, "epochs": epochs, "device": device}
@@ -182,7 +182,7 @@ kinds = {
 by_group = pd.concat(kinds, names=["kind", "faces"]).reset_index()
 _ = stage.save("errors_by_group.parquet", by_group.astype({"faces": str}))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 all_faces = {kind: table.loc["everybody"] for kind, table in kinds.items()}
 told = {
     kind: f"{one['rate']:.1%} [{one['low']:.1%}, {one['high']:.1%}]"
@@ -235,13 +235,13 @@ VECTORS = (*WORN, *GROWN)
 found = {name: vector(name, BALANCE, codes, attributes) for name in (*VECTORS, "Smiling")}
 directions = {name: one.direction for name, one in found.items()}
 
-# %% tags=["remove-cell"]
+# %%
 held_out = {name: (one.n_test, one.accuracy, one.low, one.high) for name, one in found.items()}
 accuracy = pd.DataFrame(held_out, index=["n", "estimate", "low", "high"]).T.astype({"n": int})
 accuracy = accuracy.rename_axis("attribute")
 blind = accuracy.index[accuracy["low"] <= 0.5]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"On {accuracy['n'].min()} held-out codes each, the boundaries are right in "
     f"{accuracy['estimate'].min():.0%} to {accuracy['estimate'].max():.0%} of cases. "
@@ -293,7 +293,7 @@ told_apart, whole = gate["smiling"], gate["parts"]["samples"]
 passes = told_apart["estimate"] > ACCURACY and told_apart["low"] > ACCURACY_LOW
 passes &= whole["estimate"] >= PARTS_FOUND
 
-# %% tags=["hide-input"]
+# %%
 measures = {
     "codes on the right side of the smiling boundary": told_apart,
     "samples with two eyes and a mouth": whole,
@@ -303,7 +303,7 @@ gates = pd.DataFrame(measures).T
 shares = with_interval(gates, ".1%").rename("share").to_frame()
 shares.assign(n=gates["n"].astype(int), gate=asked)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claims.claim(
     "**The generator does not pass.** What follows on its samples shows how such an audit is "
     "done, and what an auditor would report who did not check the instrument. A later section "
@@ -332,7 +332,7 @@ def score(pictures):
     return networks.predict(classifier, flat).reshape(pictures.shape[:-3])
 
 
-# %% tags=["remove-cell"]
+# %%
 samples = as_uint8(generator.synthesize(z))
 z = z[:n_codes]
 at_rest = score(samples[:n_codes])
@@ -344,7 +344,7 @@ for name, direction in directions.items():
     scores[name] = np.insert(score(walk), len(LAMBDAS) // 2, at_rest, axis=1)
     ends_of[name] = walk[:, -1].copy()  # a view would keep the whole walk
 
-# %% tags=["remove-cell"]
+# %%
 tables = {name: sensitivity.curve(one, LAMBDAS, NEAR, SMILES) for name, one in scores.items()}
 totals = mean_changes(pd.DataFrame({name: one[:, -1] - at_rest for name, one in scores.items()}))
 
@@ -375,13 +375,13 @@ towards, away = (joint.xs(f"joint_{way}", level="measure") for way in ("01", "10
 p_holm = pd.Series(effects.holm(effects.mcnemar(towards, away)), towards.index)
 plan.families["net flips by vector"].check([("smiling", name) for name in p_holm.index])
 
-# %% tags=["hide-input"]
+# %%
 net = flips.xs(("+", "net"), level=("direction", "measure"))
 shown = with_interval(100 * net, "+z.1f").rename("net flips in % [95 % interval]").to_frame()
 shown["p, adjusted"] = p_holm.map("{:.2f}".format)
 shown.rename(lambda name: name.replace("_", " ")).rename_axis("vector")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 significant = p_holm.index[p_holm < plan.level]
 Markdown(
     f"The smallest adjusted p-value is {p_holm.min():.2f}. So {len(significant)} of {len(p_holm)} net rates are clear of zero"
@@ -389,7 +389,7 @@ Markdown(
     "zero. By chance alone about one interval in twenty does."
 )
 
-# %% tags=["remove-cell"]
+# %%
 PRINTED = {"Young": (7.0, 2.6), "No_Beard": (0.8, 11.8), "Heavy_Makeup": (1.6, 12.4)}
 PRINTED["Wearing_Lipstick"] = (1.7, 16.3)
 step_towards = flips.xs("+", level="direction")["estimate"]
@@ -440,7 +440,7 @@ glue("rates", Markdown(f"{verdict}\n\n" + "\n".join(lines)), display=False)
 # ```
 # :::
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 rates = flips.pivot_table("estimate", ["vector", "direction"], "measure")
 either = rates["joint_01"] + rates["joint_10"]
 title = formatting.with_minus(
@@ -455,7 +455,7 @@ sides["10"] = (-1, figures.ORANGE, "//", "flip away from smiling")
 # start to smile in the classifier's eyes. A bar to the left is the share that stops. Look at a vector with two
 # long bars: there a small net rate hides much change.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals. After Figure 8 of the workshop paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals. After Figure 8 of the workshop paper."}}
 # Computed by faceaudit.sensitivity.measures.flips.
 rows = flips.index.droplevel("measure").unique()
 places = np.arange(len(rows))[::-1]
@@ -487,7 +487,7 @@ _ = axis.set_title(title, pad=24, fontsize=12)
 # vectors with the largest net rates, the codes that flip and move farthest. If too few flip, the codes that move farthest fill the row. Would you call it a
 # change of the smile?
 
-# %% tags=["hide-cell"]
+# %%
 leaning = net["estimate"].abs().sort_values(ascending=False).index
 leaning = sorted(leaning, key=lambda name: name in blind)  # those come last
 rows, vectors = [], []
@@ -568,7 +568,7 @@ beyond = audited.index[audited["estimate"].abs() > farthest]
 # :format: myst
 # ```
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 asked = {
     "Does the mean score move? Each interval is judged alone.": audited.index[clear(audited)],
     "Does the net flip rate differ from zero? All vectors are tested together.": significant,
@@ -640,12 +640,12 @@ cases = [~clear(audited), hand["estimate"].isna(), same_sign, inside]
 kinds = ["", "cannot be set", "same sign", "open"]
 marks = pd.Series(np.select(cases, kinds, "invented"), hand.index)
 
-# %% tags=["remove-cell"]
+# %%
 MARKS = ("invented", "same sign", "open", "cannot be set")
 known = [name for name in VECTORS if name in truth.index]
 invented = [*marks.index[marks == "invented"]]
 
-# %% tags=["remove-cell"]
+# %%
 order = audited["estimate"].sort_values().index
 right = max(audited["high"].max(), hand["high"].max())
 kinds = {
@@ -686,7 +686,7 @@ axis.set_title(title, pad=48, fontsize=12, x=0.35)
 glue("invented-figure", chart, display=False)
 plt.close(chart)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 beside = with_interval(hand, "+.3f")
 told = {
     mark: ", ".join(
@@ -745,7 +745,7 @@ figures.forest(
 title = f"{int(compared['holds'].sum())} of {len(compared)} intervals hold the truth"
 _ = axis.set_title(title, pad=34, fontsize=12)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 brought = known_truth.predicted_error(steps, truth)
 fitted["leakage"], fitted["most through"] = brought.sum(axis=1), brought.abs().idxmax(axis=1)
 compared = fitted.loc[known]
@@ -872,7 +872,7 @@ answer += (
 glue("answer", Markdown(formatting.with_minus(answer)), display=False)
 
 
-# %% tags=["remove-cell"]
+# %%
 def nullable(table):
     """Rows of a table by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).T.to_dict()

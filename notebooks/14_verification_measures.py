@@ -178,7 +178,7 @@ def draw_from_group(group: str) -> dict[str, np.ndarray]:
 # Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. We keep the part
 # that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
-# %% tags=["hide-input"]
+# %%
 drawn = [draw_from_group(group) for group in GROUPS]
 same = {"epochs": recognition_epochs, "seed": seed, "device": device}
 jobs = []
@@ -213,7 +213,7 @@ thresholds = {
     for name, recogniser in recognisers.items()
 }
 
-# %% tags=["remove-cell"]
+# %%
 at = thresholds[names[0]]
 numbers = np.column_stack([first, second])
 values = verification.similarity(recognisers[names[0]](fresh.images), numbers)
@@ -229,7 +229,7 @@ of_fresh = {
 # the rate at the threshold where both kinds of error are equally frequent. A network that guesses has a rate of
 # one half.
 
-# %% tags=["hide-input"]
+# %%
 held_out = pd.DataFrame(
     {
         "identities": {n: r.training.identities for n, r in recognisers.items()},
@@ -239,7 +239,7 @@ held_out = pd.DataFrame(
     }
 )
 
-# %% tags=["hide-input"]
+# %%
 shown_sets = identities.groupby(people.split_groups(GROUPS)[0]).sum().T
 shown_sets.columns = [f"people, {name.title()}" for name in shown_sets]
 shown_sets["loss"] = [people.RECOGNISERS[name].loss for name in names]
@@ -271,7 +271,7 @@ labelled = people.store_heads(
 ancestry, male = people.split_groups(pool.group)
 known, seen = (recognisers["balanced"](images) for images in (pool.images, labelled))
 
-# %% tags=["hide-input"]
+# %%
 # Classes count the same: the skewed sets fill the pool with a few groups.
 classifier = LogisticRegression(max_iter=1000, class_weight="balanced")
 said_male = classifier.fit(known, male).predict_proba(seen)[:, 1]
@@ -292,12 +292,12 @@ planes = {
     "crowd, all samples": group_planes(codes, gender, group),
 }
 
-# %% tags=["remove-cell"]
+# %%
 # For note N9: the angle of each plane to the truth, and what leaks along its normal.
 WATCHED = ["skin_colour", "hair_length", "facial_hair"]
 start, exact, leaks = codes[:200].double(), exact_planes(generator), {}
 
-# %% tags=["remove-cell"]
+# %%
 for labels, fitted in (planes | {"exact": exact}).items():
     normals = fitted.unit().normals
     cosines = (normals * exact.normals).sum(1).clip(-1, 1)
@@ -309,7 +309,7 @@ for labels, fitted in (planes | {"exact": exact}).items():
         leaks[name, labels] = found | (high - low).mean()[WATCHED].to_dict()
 leaks = pd.DataFrame(leaks, dtype=np.float64).T.rename_axis(["plane", "labels"])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 angles = leaks.pivot_table("angle", "plane", "labels")
 of_labels = {
     name: f"{angles[name].min():.0f} to {angles[name].max():.0f} degrees"
@@ -343,7 +343,7 @@ walked, index = walk_to_groups(seeds, every, **FAR, others=held)
 # check reads the renderer's own scores: is a further step towards a smile or an older age still possible? A seed passes if all six
 # prototypes pass.
 
-# %% tags=["hide-input"]
+# %%
 UNCANNY = 0.8  # mean fakeness from which people call a face fake, as in the paper
 TARGETS = {"expression": 0.9, "age": 0.8}  # high scores, which two steps reach, as in the paper
 asked_of = generator.parameters(torch.from_numpy(walked))
@@ -351,7 +351,7 @@ items = index["seed"] * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"
 said = crowd_scores(asked_of, ["gender", "fakeness"], items.tolist(), **asked)
 nearest = perceived_ancestry(asked_of, items.tolist(), **asked)
 
-# %% tags=["hide-input"]
+# %%
 judged = index.join(said)
 looks = zip(np.array(ANCESTRIES)[nearest], judged["gender"] >= 0.5, strict=True)
 judged["perceived"] = [f"{ancestry} {'male' if man else 'female'}" for ancestry, man in looks]
@@ -365,7 +365,7 @@ judged["accepted"] = judged[["real", "agrees", "can step"]].all(axis=1)
 whole = judged.groupby("seed")["accepted"].all()
 passed = whole.index[whole].to_numpy()
 
-# %% tags=["remove-cell"]
+# %%
 # For note N9: the same seeds moved by other planes, and along normals.
 
 
@@ -381,17 +381,17 @@ def along_normals(own: Hyperplanes, gender: float, ancestry: float) -> np.ndarra
     return np.stack(ends, axis=1).reshape(-1, end.shape[1])
 
 
-# %% tags=["remove-cell"]
+# %%
 reached = {}
 for labels, own in planes.items():
     reached[labels, "the rest held"], _ = walk_to_groups(seeds, own.join(rest), **FAR, others=held)
     reached[labels, "along normals"] = along_normals(own, **FAR)
 
-# %% tags=["remove-cell"]
+# %%
 _, man = people.split_groups(index["group"])
 ways, true = {}, {}
 
-# %% tags=["remove-cell"]
+# %%
 for way, ends in reached.items():
     faces = generator.parameters(torch.from_numpy(ends)).cpu()
     place = nearest_ancestry(faces[:, [facerender.INDEX[f"ancestry_{axis}"] for axis in "xy"]])
@@ -405,7 +405,7 @@ for way, ends in reached.items():
     }
     ways[way] = shares | more.to_dict()
 
-# %% tags=["remove-cell"]
+# %%
 ways = pd.DataFrame(ways).T.rename_axis(["labels", "walk"])
 true = pd.DataFrame({", ".join(way): rows.mean() for way, rows in true.items()})
 
@@ -425,7 +425,7 @@ chosen = passed[max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
 prototypes = index.iloc[kept].reset_index(drop=True)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 BEARD = 0.375  # nearer to a mustache than to a minimal beard
 bearded = facerender.to_frame(asked_of)["facial_hair"].iloc[kept].to_numpy() >= BEARD
 meant = np.where(prototypes["group"].str.endswith(" female"), "women", "men")
@@ -469,13 +469,13 @@ along = {
 }
 
 
-# %% tags=["hide-input"]
+# %%
 def score(codes: np.ndarray, name: str) -> pd.Series:
     """The renderer's own score; the paper asks a model."""
     return facerender.visible_scores(generator.parameters(torch.from_numpy(codes)))[name]
 
 
-# %% tags=["hide-input"]
+# %%
 reach = {}
 for name, seen in WALKED.items():
     way = along[name], partial(score, name=seen), TARGETS[name]
@@ -501,13 +501,13 @@ for ax in figure.axes:
 # fitted directions, so other things may move along. To find out, we ask raters about every image. This is the
 # *manipulation check*. Images that look fake to them are left out, with their pairs.
 
-# %% tags=["hide-input"]
+# %%
 SEEN = ["gender", "age", "smiling", "skin_colour", "fakeness"]
 scores = crowd_scores(shown, SEEN, range(len(shown)), RATERS, seed=seed, stage=f"{DRAWS}/images")
 perceived = pd.concat([image_table, scores], axis=1)
 uncanny = (perceived["fakeness"] >= UNCANNY).to_numpy()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 at_steps = {
     name: perceived[perceived["attribute"] == name].groupby("step")[column].mean()
     for name, column in {"expression": "smiling", "age": "age"}.items()
@@ -538,7 +538,7 @@ pairs = verification.image_pairs(prototypes, seed=seed)
 pairs.index = pair_crowd.pair_ids(pairs)
 as_printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 
-# %% tags=["hide-input"]
+# %%
 counts = {"default": pairs, "as in the paper": as_printed}
 counts = pd.DataFrame({name: table["kind"].value_counts() for name, table in counts.items()})
 same = as_printed["first"] == as_printed["second"]
@@ -553,7 +553,7 @@ table.rename(columns=words).rename_axis(columns=None).style.format("{:,}")
 # how far two faces lie apart, with noise, a bias and more doubt when the pose differs. The answers are
 # written as an export of the annotation tool Label Studio and read back, like those of a real crowd ([](06_annotation_ingestion)).
 
-# %% tags=["hide-input"]
+# %%
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
 apart = pd.Series(pair_crowd.identity_distance(*ends), pairs.index)
 yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
@@ -581,17 +581,17 @@ ratings = read.ratings.to_numpy()
 pairs = pairs.loc[read.ratings.index]
 pairs["hcic"], pairs["spread"] = verification.hcic(ratings), ratings.std(1) / 4
 
-# %% tags=["remove-cell"]
+# %%
 relations = dict(zip(("positive", "negative", "different group"), RELATIONS, strict=True))
 pairs["relation"] = pairs["kind"].map(relations)
 fake = uncanny[pairs["first"]] | uncanny[pairs["second"]]
 usable = pairs[~fake]
 
-# %% tags=["remove-cell"]
+# %%
 PRECISIONS = {"single": np.float32, "double": np.float64}
 changed = {}
 
-# %% tags=["remove-cell"]
+# %%
 for mean, limit, t in product(PRECISIONS, PRECISIONS, LIMITS):
     said = pairs["hcic"].to_numpy(PRECISIONS[mean]) <= PRECISIONS[limit](t)
     right = verification.is_match(ratings, t)
@@ -600,7 +600,7 @@ for mean, limit, t in product(PRECISIONS, PRECISIONS, LIMITS):
     row["to one person", t] = (said & ~right).mean()
 changed = pd.DataFrame(changed).T.sort_index(axis=1, ascending=[False, True])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 moved = changed.loc["single mean, double limit", "to two people"]
 shares = ", ".join(f"{share:.1%} of all pairs at {t}" for t, share in moved.items())
 claim(
@@ -610,7 +610,7 @@ claim(
     shares=shares,
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
 # Computed by faceaudit.verification.prototypes.hcic and
 # faceaudit.verification.prototypes.is_match.
 match = pd.Series(verification.is_match(ratings[~fake], T), usable.index)
@@ -655,18 +655,18 @@ vectors = {name: recogniser(pictures) for name, recogniser in recognisers.items(
 ends = usable[["first", "second"]].to_numpy()
 similarity = {name: verification.similarity(vectors[name], ends) for name in names}
 
-# %% tags=["remove-cell"]
+# %%
 # For note N9: pairs across groups too, and heads without hair.
 crossed = cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
 
-# %% tags=["remove-cell"]
+# %%
 ends = crossed[["first", "second"]].to_numpy()
 for name in names:
     crossed[f"similarity_{name}"] = verification.similarity(vectors[name], ends)
 
-# %% tags=["remove-cell"]
+# %%
 alike = pd.Series(similarity[names[0]], usable.index)
 one_person = usable["kind"].eq("positive")
 seeds_of = usable[["seed_first", "seed_second"]]
@@ -680,7 +680,7 @@ shares = {
 }
 across = (crossed[f"similarity_{names[0]}"] >= at).mean()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"At the first network's threshold {rates['fmr']:.1%} of this audit's pairs of two people pass, where both belong to one "
     f"group. Across groups {across:.1%} pass. Among the held-out people it is {of_fresh['within']:.1%} and "
@@ -688,7 +688,7 @@ Markdown(
     f"{rates['fnmr']:.1%} are rejected, and {of_fresh['rejected']:.0%} among the held-out people, whose pictures differ in more things at once."
 )
 
-# %% tags=["hide-cell"]
+# %%
 kinds = {True: alike[one_person].sort_values(), False: alike[~one_person].sort_values()}
 median = {kind: values.index[len(values) // 2] for kind, values in kinds.items()}
 chosen = [(median[True], True), (kinds[True].index[0], True)]
@@ -757,21 +757,21 @@ own = usable[usable["kind"] == "positive"]
 own = own.assign(similarity=similarity[names[0]][usable["kind"] == "positive"])
 moved = step_effects(own)
 
-# %% tags=["remove-cell"]
+# %%
 SHAVED = 10  # seeds, the first ones
 some = image_table["prototype"] < SHAVED * len(GROUPS)
 bald = people.store_heads(
     do(shown[: some.sum()], hair_length=0.0), image_size, stage.path("bald.npy"), device
 )
 
-# %% tags=["remove-cell"]
+# %%
 hairless = own[own["prototype_first"] < SHAVED * len(GROUPS)]
 ends = hairless[["first", "second"]].to_numpy()
 shaved = verification.similarity(recognisers[names[0]](bald), ends)
 hairless = hairless[["seed_first", "group", "attribute", "step", "similarity"]]
 hairless = hairless.assign(without=shaved)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
 # Computed by faceaudit.verification.prototypes.step_effects.
 steps = moved[moved["group"] == "all"].reset_index(drop=True)
 unit = {"pose": "°", "expression": "", "age": "", "light": ""}
@@ -790,7 +790,7 @@ ax.locator_params(axis="x", nbins=5)
 _ = ax.set_title(with_minus(title))
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 def between(table: pd.DataFrame, digits: int) -> str:
     """The least and the largest cost in similarity."""
     return f"{table['estimate'].max():+.{digits}f} to {table['estimate'].min():+.{digits}f}"
@@ -916,7 +916,7 @@ print(f"{0.04 / can_fail:.3f} of the pairs that can fail")
 # **Next:** [](15_verification_curves) takes these pairs, their consensus and their similarities, and compares the
 # two error rates between groups.
 
-# %% tags=["remove-cell"]
+# %%
 smiles = steps.loc[steps["attribute"] == "expression", "estimate"]
 
 # %% tags=["remove-cell"]

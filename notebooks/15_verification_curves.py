@@ -149,7 +149,7 @@ fixed = {
     for name in names
 }
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one for each recogniser, with false non-match rate against false match rate for six groups; triangles mark the threshold."}, "figure": {"name": "fig-curves-all", "caption": "Error curves of six groups, all attributes together (after the paper's figure 6; by attribute in note N9). Triangles: the rates at the one threshold. Bands: 95 % intervals of the FNMR."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one for each recogniser, with false non-match rate against false match rate for six groups; triangles mark the threshold."}, "figure": {"name": "fig-curves-all", "caption": "Error curves of six groups, all attributes together (after the paper's figure 6; by attribute in note N9). Triangles: the rates at the one threshold. Bands: 95 % intervals of the FNMR."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap and
 # faceaudit.verification.curves.fixed_threshold.
 figure, axes = plt.subplots(2, 2, figsize=(4.8, 5.8), sharex=True, sharey=True)
@@ -176,7 +176,7 @@ figure.legend(handles, NAMED.values(), loc="outside upper center", ncol=2)
 figure.supxlabel("FMR (%): two people accepted", size=10)
 _ = figure.supylabel("FNMR (%): one person rejected", size=10)
 
-# %% tags=["hide-cell"]
+# %%
 ENDS = ["estimate", "low", "high"]
 KINDS = {"fnmr": ("positives", "Genuine pairs rejected")}
 KINDS |= {"fmr": ("negatives", "Two people accepted")}
@@ -193,7 +193,7 @@ def as_panels(rates: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-# %% tags=["remove-cell"]
+# %%
 some = judged(names[0], matches[T])
 at_door = verification.vertex_bootstrap(*some, **boot, thresholds=[thresholds[names[0]]]).curves
 shares = {
@@ -220,7 +220,7 @@ plt.close(figure)
 # many pairs get another answer than at the threshold that was set. The table shows who bears which error. The box
 # holds a part of the pairs, spaced evenly by similarity, so its rates are close to those of {numref}`fig-groups`.
 
-# %% tags=["remove-input"]
+# %%
 alike, same_person, of_group, _ = judged(names[0], matches[T])
 common = thresholds[names[0]]
 
@@ -240,7 +240,7 @@ sampled = {
     for group in GROUPS
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 widgets.explorable(
     "threshold",
     "Two histograms of similarity with a movable threshold, and a table of both error rates for six groups.",
@@ -296,7 +296,7 @@ family = plan.families["error rates by group"]
 gaps = compare(matches[T])
 family.check(gaps[["recogniser", "measure", "group"]].itertuples(index=False, name=None))
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Differences of five groups to European male faces for four recognisers, in false non-matches on the left and false matches on the right, with intervals and a shaded band of tolerance."}, "figure": {"name": "fig-gaps", "caption": "Error rates at one threshold for all, minus those of European-looking men. The tolerance is shaded. Thin lines are 95 % intervals, which decide on *exceeds*. Thick lines are intervals at ninety per cent, which decide on *within*."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of five groups to European male faces for four recognisers, in false non-matches on the left and false matches on the right, with intervals and a shaded band of tolerance."}, "figure": {"name": "fig-gaps", "caption": "Error rates at one threshold for all, minus those of European-looking men. The tolerance is shaded. Thin lines are 95 % intervals, which decide on *exceeds*. Thick lines are intervals at ninety per cent, which decide on *within*."}}
 # Computed by faceaudit.verification.bootstrap.disparities.
 figure, axes = plt.subplots(1, 2, figsize=(4.8, 7.8), sharex=True, sharey=True)
 rows = [(name, group) for name in names for group in (None, *GROUPS) if group != REFERENCE]
@@ -323,7 +323,7 @@ axes[0].tick_params(axis="y", length=0)
 axes[0].grid(axis="y", visible=False), axes[1].grid(axis="y", visible=False)
 _ = panels.legend_above(figure)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 at_own = gaps[gaps["measure"] == "FNMR at FMR"]["verdict"].astype(str).value_counts()
 skewed_rows = gaps[gaps["recogniser"] != people.BALANCED]
 smallest = skewed_rows.loc[skewed_rows["p_holm"].idxmin()]
@@ -392,7 +392,7 @@ by_set = over.xs("difference", level="row")
 by_set["p_holm"] = holm(by_set["p"])
 plan.families["training sets"].check(by_set.swaplevel().index)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95 % intervals over faces and trainings. Note N6 shows every network."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95 % intervals over faces and trainings. Note N6 shows every network."}}
 # Computed by faceaudit.verification.composition.training_effects.
 held = by_set["p_holm"] < plan.level
 sets = {name: name.title().replace("Mostly", "mostly") for name in skewed}
@@ -436,7 +436,7 @@ right = {
 wrong = 1 - pd.DataFrame(right)
 (100 - 100 * wrong).round(1)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 NOT_SURE = 2
 sided = np.where(known.to_numpy()[:, None], ratings < NOT_SURE, ratings > NOT_SURE).mean(axis=1)
 by_seed = pairs.assign(right=sided).groupby(["kind", "group", "seed_first"])["right"].mean()
@@ -463,20 +463,20 @@ everybody = np.full(len(pairs), "all")
 seeds = pairs[["seed_first", "seed_second"]]
 
 
-# %% tags=["hide-input"]
+# %%
 def together(name: str, match: pd.Series) -> pd.DataFrame:
     """Both rates of a network at its threshold, all groups together."""
     some = pairs[f"similarity_{name}"], match, everybody, seeds
     return verification.vertex_bootstrap(*some, **boot, thresholds=[thresholds[name]]).curves
 
 
-# %% tags=["hide-input"]
+# %%
 every = pd.concat(
     as_panels(rates := together(name, match), pd.Series(name, rates.index)).assign(yardstick=told)
     for name, (told, match) in product(names, yardsticks.items())
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels with intervals for four recognisers: both error rates by the crowd's consensus and by known identity."}, "figure": {"name": "fig-yardstick", "caption": "Both error rates of each network at its threshold, by two yardsticks, with 95 % intervals over seeds. The pairs are the same."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with intervals for four recognisers: both error rates by the crowd's consensus and by known identity."}, "figure": {"name": "fig-yardstick", "caption": "Both error rates of each network at its threshold, by two yardsticks, with 95 % intervals over seeds. The pairs are the same."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 figure = panels.intervals(every, "row", "yardstick", "panel", across=1)
 figure.set_size_inches(4.8, 5)
@@ -487,7 +487,7 @@ for ax, (panel, part) in zip(figure.axes, every.groupby("panel", sort=False), st
     ax.set_xlim(-0.5)
 _ = figure.supxlabel("share of pairs (%)", size=10)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 both = gaps.assign(truth=by_truth["estimate"], truth_rate=by_truth["rate"])
 both = both[both["measure"] == "FNMR at threshold"].set_index(["recogniser", "group"])
 inside = both["truth"].between(both["low"], both["high"]).mean()
@@ -507,13 +507,13 @@ Markdown(
 # people of another group lie nearer to each other, by a share. The network is the control in every row.
 
 
-# %% tags=["hide-input"]
+# %%
 IMAGES = "16_verification_measures"
 drawn = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy").copy())
 N_RATERS = ratings.shape[1]
 
 
-# %% tags=["hide-input"]
+# %%
 def asked(table: pd.DataFrame, nearer: float = 0.0) -> np.ndarray:
     """What raters say of pairs whose people look nearer to each other by a share."""
     ends = [drawn[torch.tensor(table[side].tolist())] for side in ("first", "second")]
@@ -540,7 +540,7 @@ for nearer in (0.0, 0.1, 0.2, 0.4):
     found = verification.vertex_bootstrap(control, match, circle, seeds, **boot, **at).curves
     biased[f"{nearer:.0%}"] = found.set_index("group")
 
-# %% tags=["hide-input"]
+# %%
 biased = pd.concat(biased, names=["nearer by"])
 shown = 100 * biased[["fnmr", "fnmr_low", "fnmr_high"]]
 told = ["{:.1f} ({:.1f} to {:.1f})".format(*row) for row in shown.to_numpy()]
@@ -551,7 +551,7 @@ told.pivot_table("FNMR (%)", "nearer by", "group", aggfunc="first").add_prefix("
 # Raters without the bias are those of the chapter before, draw for draw.
 assert biased.loc["0%", "positives"].sum() == matches[T].sum()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 gap = biased.pivot_table("fnmr", "nearer by", "group").diff(axis=1).mul(-1)["own group"]
 # The width of one rate's interval: more than that of a difference on the same faces.
 half = (biased["fnmr_high"] - biased["fnmr_low"]).xs("other groups", level=1)["40%"] / 2
@@ -579,7 +579,7 @@ claims.question(
 # the crowd about every printed pair.
 
 
-# %% tags=["hide-input"]
+# %%
 def rates_of(similarity: pd.Series, match: pd.Series, seeds: pd.DataFrame) -> pd.Series:
     """Both rates of the first recogniser at its threshold, all groups together."""
     some = similarity, match, np.full(len(match), "all"), seeds
@@ -588,7 +588,7 @@ def rates_of(similarity: pd.Series, match: pd.Series, seeds: pd.DataFrame) -> pd
     return table.curves.loc[0, ["".join(end) for end in ends]].astype(float)
 
 
-# %% tags=["hide-input"]
+# %%
 similarity = pairs[f"similarity_{names[0]}"]
 choices = {f"limit {t}": rates_of(similarity, match, seeds) for t, match in matches.items()}
 for dropped in (0, 1, 3):  # two, with the middle limit, is above
@@ -602,12 +602,12 @@ printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 cosine = verification.similarity(vectors, printed[["first", "second"]].to_numpy())
 meant, alike = printed["kind"] == "positive", printed["first"] == printed["second"]
 
-# %% tags=["hide-input"]
+# %%
 for name, rows in {"as printed, other pictures": ~alike, "as printed, all": alike | ~alike}.items():
     ends = printed.loc[rows, ["seed_first", "seed_second"]]
     choices[name] = rates_of(cosine[rows], meant[rows], ends)
 
-# %% tags=["hide-input"]
+# %%
 printed.index = pair_ids(printed)
 consensus = verification.is_match(asked(printed), T)
 ends = printed[["seed_first", "seed_second"]]
@@ -723,7 +723,7 @@ pd.DataFrame(shown).rename(index=NAMED).round(3)
 #
 # **Next:** [](16_planning) asks how many transects, or seeds, a study needs before its intervals decide anything.
 
-# %% tags=["remove-cell"]
+# %%
 # For note N9: curves by attribute and recogniser, for three limits of consensus.
 
 
@@ -751,7 +751,7 @@ at_fmr = zip(names, (table.at_fmr for table in tables), strict=True)
 stage.save("at_fmr.parquet", pd.concat(part.assign(recogniser=name) for name, part in at_fmr))
 stage.save("raters.parquet", accuracy.reset_index())
 
-# %% tags=["remove-cell"]
+# %%
 verdicts = gaps[gaps["measure"] != "FNMR at FMR"]["verdict"].astype(str).value_counts()
 off = 100 * (both["rate"] - both["truth_rate"]).mean()
 

@@ -57,7 +57,7 @@ family = plan.families["effects by cell"]
 SHOWN = (0.02, 0.05, 0.10)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of three sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for three true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of three sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for three true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
 def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
     """Power against transects for several effects on the average, and for one cell of a family."""
     ax = plt.figure(figsize=(4.8, 4.6)).gca()
@@ -176,7 +176,7 @@ pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 # The sliders set an effect, the error rate without it, the number of transects and how many images pruning keeps. The
 # curve is the plain formula for one test of the average, with the correlation of a pair from above and $\rho_d = 0$.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 widgets.explorable(
     "power",
     "A curve of the chance to find an effect by the number of transects, with sliders for effect, error rate, transects and images kept.",
@@ -218,7 +218,7 @@ for_family = {
 }
 pd.DataFrame(for_family).rename_axis("transects for").style.format("{:,.0f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 n_planned = plan.design["transects"]
 cell = replace(PLANNED, difference=plan.tolerance, pairs=1)
 chance = {test: effects.power(n_planned, cell, level) for test, (_, level) in TESTS.items()}
@@ -248,7 +248,7 @@ RELEASES = (1, 2, 10)
 once = effects.transects_to_decide(GATE, plan.tolerance, (plan.level,), plan.power)
 
 
-# %% tags=["hide-cell"]
+# %%
 def faces_until(verdict: str, release: int, gates: int = 400) -> np.ndarray:
     """Faces at which gates say a verdict on its effect; one more than all if they never do."""
     effect = {"within": 0.0, "beyond": GATE.difference}[verdict]
@@ -266,7 +266,7 @@ def faces_until(verdict: str, release: int, gates: int = 400) -> np.ndarray:
     return np.where(said.any(axis=1), said.argmax(axis=1) + 1, drawn.shape[1] + 1)
 
 
-# %% tags=["remove-cell"]
+# %%
 until = {
     release: [faces_until(verdict, release) for verdict in ("within", "beyond")]
     for release in RELEASES
@@ -277,7 +277,7 @@ price = {
 }
 mean_price = {release: np.mean(both, axis=1).max() / once for release, both in until.items()}
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Ten gates that each err in {plan.level:.0%} of cases let a bad model pass in {1 - (1 - plan.level) ** 10:.0%} of them. "
     f"Asked once, such a gate needs {once:,} faces for both verdicts. If it may be asked again, it needs {price[1]:.1f} times as many at the "
@@ -303,7 +303,7 @@ GRID = {
 }
 
 
-# %% tags=["hide-cell"]
+# %%
 def clustered_p(counts: np.ndarray, types: np.ndarray) -> np.ndarray:
     """p of `effects.matched_effects`, of audits (B, T) that count transects of several pairs."""
     pairs, worse, better = (counts @ column for column in types.T)
@@ -326,7 +326,7 @@ def simulated_power(transects: int, design: effects.Design, seed: int) -> float:
     return (clustered_p(random.multinomial(transects, chance, 2000), types) < 0.05).mean()
 
 
-# %% tags=["hide-cell"]
+# %%
 rows = []
 for item, values in enumerate(product(*GRID.values())):
     row = dict(zip(GRID, values, strict=True))
@@ -337,7 +337,7 @@ for item, values in enumerate(product(*GRID.values())):
     row["printed"] = planning.printed_power(row["transects"], design)
     rows.append(row)
 
-# %% tags=["remove-cell"]
+# %%
 grid = pd.DataFrame(rows)
 gap = 100 * grid[["power", "printed"]].sub(grid["simulated"], axis=0).abs()
 gap = gap.set_axis(["refined formula", "plain formula"], axis=1)
@@ -345,7 +345,7 @@ keys = [grid["within"].rename("correlation"), grid["retention"]]
 gap = gap.groupby(keys).max()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark for each design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark for each design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
 # Computed by simulated_power (above), faceaudit.effects.planning.power and
 # faceaudit.effects.planning.printed_power.
 def draw_check(grid: pd.DataFrame, within: float) -> None:
@@ -367,7 +367,7 @@ def draw_check(grid: pd.DataFrame, within: float) -> None:
 
 draw_check(grid, 0.41)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 distance = 100 * (grid["power"] - grid["simulated"]).abs().to_numpy()
 far, planned = grid.loc[distance.argmax()], grid["target"] >= 0.5
 Markdown(
@@ -394,7 +394,7 @@ assert distance[grid["base_rate"] == PLANNED.base_rate].max() <= 5
 # found four times out of five. It belongs beside every "no effect". We compute it for the average, for the least precise cell, and
 # for that cell in its family.
 
-# %% tags=["remove-cell"]
+# %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS, AXES = (*TRAINED, "null"), ("skin_colour", "hair_length", "gender")
 OTHERS = {axis: [f"{other}_level" for other in AXES if other != axis] for axis in AXES}
@@ -402,7 +402,7 @@ audit = stage.load("08_stratified_errors", "audit.parquet")
 audit["used"] = audit["kept"] & audit["adult"]
 
 
-# %% tags=["remove-cell"]
+# %%
 def planning_values(outcome: str, axis: str) -> dict[str, float]:
     """What the audit's errors say about the pairs along one axis."""
     pairs = audit.pivot_table(outcome, ["transect", *OTHERS[axis]], f"{axis}_level").dropna()
@@ -417,7 +417,7 @@ def planning_values(outcome: str, axis: str) -> dict[str, float]:
     }
 
 
-# %% tags=["remove-cell"]
+# %%
 values = {(m, axis): planning_values(f"error_{m}", axis) for m, axis in product(MODELS, AXES)}
 values = pd.DataFrame(values).T.rename_axis(["model", "axis"])
 together = pd.Series(family.group_of)
@@ -440,7 +440,7 @@ def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
     return 100 * pd.Series(largest)
 
 
-# %% tags=["hide-cell"]
+# %%
 DATA = {"all": audit, "pruned": audit[audit["used"]]}
 reach = {
     name: pd.DataFrame({key: detectable(frame, *key) for key in product(MODELS, AXES)}).T
@@ -450,7 +450,7 @@ reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
 worst = reach.max()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
 # Computed by detectable (above) with faceaudit.effects.matched.matched_effects and
 # faceaudit.effects.verdicts.mde.
 def draw_reach(reach: pd.DataFrame) -> None:
@@ -473,7 +473,7 @@ def draw_reach(reach: pd.DataFrame) -> None:
 
 draw_reach(reach)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"With {audit['transect'].nunique():,} transects the audit overlooks, in one audit of five, average effects of up to "
     f"{worst['all', 'average']:.1f} points, effects of {worst['all', 'cell']:.1f} points in one cell, and of "
@@ -493,7 +493,7 @@ Markdown(
 # saw before they erred.
 
 
-# %% tags=["remove-cell"]
+# %%
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """A table with spaces for the underscores of attributes' names."""
     spaced = {name: name.replace("_", " ") for name in AXES}
@@ -502,14 +502,14 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
 
 GENDERS = {0: "women", 1: "men"}
 
-# %% tags=["remove-cell"]
+# %%
 RATERS = range(1, n_raters + 1)
 columns = ["image_id", "attribute", "level", "seconds"]
 answers = stage.load("06_annotation_ingestion", "annotations.parquet", columns)
 turn = answers.groupby(["image_id", "attribute"], sort=False).cumcount()
 seen = {r: annotations.scores(answers[turn < r]).reindex(audit.index) for r in RATERS}
 
-# %% tags=["remove-cell"]
+# %%
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_axis(audit.index)
 
@@ -517,7 +517,7 @@ shown = facerender.visible_scores(parameters).set_axis(audit.index)
 right = error_rates.majority(crowd.perceived(shown)["gender"])
 wrong = {r: (error_rates.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"With one rater {wrong[1]:.2%} of the labels are wrong, with {n_raters} raters {wrong[n_raters]:.2%}. If raters erred "
     f"independently, the majority of {n_raters} would be wrong in {planning.label_noise(wrong[1], n_raters):.2%}."
@@ -543,7 +543,7 @@ def cost(transects: int, raters: int) -> dict[str, float]:
 # %% tags=["remove-cell"]
 assert 8 * 1000 * asked * 5 == 320_000, "not the paper's audit, section 4.3"
 
-# %% tags=["hide-cell"]
+# %%
 within = values["within"].clip(lower=0).median()
 informed = replace(PLANNED, within=within, retention=audit["used"].mean())
 least = planning.shared_pair_correlation(informed)
@@ -569,7 +569,7 @@ def priced(raters: int) -> dict[str, float]:
 designs = pd.DataFrame({r: priced(r) for r in (1, 3, 5, 9)}).T.rename_axis("raters")
 designs.style.format("{:,.0f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 cheapest = int(designs["money"].idxmin())
 transects, money = designs.loc[cheapest, ["cell", "money"]]
 before = pd.Series(stage.load("05_transect_generation", "results.json")["answers"]).sum()
@@ -592,12 +592,12 @@ Markdown(
 # average. To test this we regress errors on the hair length that one, two or more raters saw, and compare with the mean of very many
 # raters, which is almost free of noise.
 
-# %% tags=["remove-cell"]
+# %%
 icc = stage.load("06_annotation_ingestion", "agreement.parquet")["icc"]
 single = icc / (n_raters - (n_raters - 1) * icc)
 reliability = pd.DataFrame({r: r * single / (1 + (r - 1) * single) for r in RATERS})
 
-# %% tags=["remove-cell"]
+# %%
 MANY = 40
 many = crowd.annotate(shown[["hair_length"]], MANY, seed=seed, stage="12_planning/many")
 many = many[(many["status"] == "accepted") & (many["visit"] == 0)]
@@ -605,7 +605,7 @@ many = many.groupby("image_id")["hair_length"].mean().reindex(audit.index)
 scores = {r: seen[r]["hair_length"] for r in RATERS} | {MANY: many / 4}
 
 
-# %% tags=["hide-cell"]
+# %%
 def slope(part: pd.DataFrame, model: str, score: pd.Series) -> dict[str, float]:
     """Change of a model's error rate per unit of a score, with its 95 % interval."""
     design = sm.add_constant(score[part.index].to_numpy())
@@ -615,7 +615,7 @@ def slope(part: pd.DataFrame, model: str, score: pd.Series) -> dict[str, float]:
     return {"estimate": fit.params.iloc[1], "low": low, "high": high, "n": len(part)}
 
 
-# %% tags=["remove-cell"]
+# %%
 slopes = {
     (model, level, raters): slope(part, model, score)
     for model in TRAINED
@@ -624,13 +624,13 @@ slopes = {
 }
 slopes = pd.DataFrame(slopes).T.rename_axis(["model", "gender_level", "raters"])
 
-# %% tags=["remove-cell"]
+# %%
 measured, reference = slopes.drop(index=MANY, level="raters"), slopes.xs(MANY, level="raters")
 factor = reliability.loc["hair_length"]
 ends = measured[["estimate", "low", "high"]]
 corrected = measured.assign(**ends.div(factor, axis=0, level="raters"))
 
-# %% tags=["remove-cell"]
+# %%
 signs = np.sign(reference["estimate"])
 left = {"as measured": measured, "corrected": corrected}
 left = {name: (table["estimate"] * signs).groupby("raters").sum() for name, table in left.items()}
@@ -638,7 +638,7 @@ left = pd.DataFrame(left) / reference["estimate"].abs().sum()
 left.insert(1, "reliability", factor)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
 # Computed by slope (above) with statsmodels.api.OLS.
 def draw_attenuation(left: pd.DataFrame) -> None:
     """Share of the slope without noise that is left, as measured and corrected."""
@@ -666,7 +666,7 @@ draw_attenuation(left)
 # A designed contrast can lose less. {cite:t}`transects` cut scores in two and compare the halves. Only images that land on the wrong side
 # dilute that difference, and on transects the levels were set apart.
 
-# %% tags=["remove-cell"]
+# %%
 CUTS = {axis: error_rates.STRATA[axis][0][0] for axis in ("skin_colour", "hair_length")}
 sides = {}
 for axis, r in product(CUTS, RATERS):
@@ -678,7 +678,7 @@ for axis, r in product(CUTS, RATERS):
 columns = ["on the other side", "effect left", "if bell-shaped"]
 sides = pd.DataFrame(sides, columns).T.rename_axis(["axis", "raters"])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 one = sides.xs(1, level="raters")
 Markdown(
     "With one rater, "
@@ -695,7 +695,7 @@ Markdown(
 # images: take each missing answer as right or wrong, whichever makes the effect largest, then smallest {cite:p}`manski`. Between these bounds lies
 # the effect of all images, without an assumption about the pruned ones.
 
-# %% tags=["remove-cell"]
+# %%
 KEYS = ["model", "attribute", "gender"]
 truth = stage.load("11_who_was_right", "truth.parquet").query("scope == 'partial average'")
 truth = 100 * truth.dropna(subset="gender").set_index(KEYS)["effect"]
@@ -708,7 +708,7 @@ bounded = {
     for model, axis in product(TRAINED, CUTS)
 }
 
-# %% tags=["remove-cell"]
+# %%
 ARMS = ["all", "pruned", "complete transects", "worst case"]
 NUMBERS = ["estimate", "low", "high", "lower", "upper"]
 pruned = pd.concat(bounded, names=["model", "attribute", "arm", "gender"]).reset_index()
@@ -723,13 +723,13 @@ arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}
 limits, everything = arms["worst case"], arms["all"]["estimate"]
 assert limits["lower"].le(everything).all() and limits["upper"].ge(everything).all(), limits
 
-# %% tags=["remove-cell"]
+# %%
 bounds = pruned[pruned["arm"] == "worst case"]
 signs_open = int(((bounds["lower"] <= 0) & (bounds["upper"] >= 0)).sum())
 width = (bounds["upper"] - bounds["lower"]).mean()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
 # Computed by faceaudit.effects.matched.pruning_bounds.
 def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     """Effects before and after pruning over the worst-case bounds, a row per effect."""
@@ -759,7 +759,7 @@ def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
 
 draw_bounds(pruned, bounds)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 off, wide = summary["distance from truth"], summary["width of interval"]
 Markdown(
     f"On average the estimates from all images lie {off['all']:.1f} points from the truth, and those after pruning "
@@ -875,7 +875,7 @@ glue(
 )
 
 
-# %% tags=["remove-cell"]
+# %%
 def as_record(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")

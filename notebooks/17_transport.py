@@ -109,7 +109,7 @@ MODELS = (*TRAINED, "null")
 WOMEN, INTERVAL = "women, dark − light", ["estimate", "low", "high"]
 
 
-# %% tags=["hide-cell"]
+# %%
 CUT = {"seen_as": "gender", "hair": "hair_length", "skin": "skin_colour"}
 STRATA = tuple(CUT)
 
@@ -127,7 +127,7 @@ audit = with_strata(stage.load("08_stratified_errors", "audit.parquet"))
 ppb = stage.load("01_observational_audit", "ppb.parquet").rename_axis("face").reset_index()
 ppb = with_strata(ppb)
 
-# %% tags=["hide-cell"]
+# %%
 QUANTITIES = {
     ("all", ""): "all faces",
     ("female, dark", "female, light"): "women, dark − light",
@@ -149,7 +149,7 @@ def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd
     return table.dropna(subset="quantity").set_index(["model", "quantity"])
 
 
-# %% tags=["remove-cell"]
+# %%
 parliament = {
     "transects' own mix": carry(audit, audit),
     "predicted": carry(audit, ppb),
@@ -217,7 +217,7 @@ limits = {
     for model in clear
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model in found.index:
     line = f"- **{model}**: {found['points'][model]} points observed, "
@@ -242,7 +242,7 @@ LABELLED = 200
 drawn = seeding.rng(seed, "13_transport/labelled").permutation(len(ppb))[:LABELLED]
 calibrated = carry(audit, ppb, labelled=ppb.iloc[drawn])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 gone = {"plain": parliament["predicted"], "calibrated": calibrated}
 gone = {k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t in gone.items()}
 nearer = (gone["calibrated"] < gone["plain"]).groupby("quantity", sort=False).sum()
@@ -312,7 +312,7 @@ apart = {key: (chosen[key]["estimate"] - observed[key[0]]["estimate"]).abs() for
 apart = pd.DataFrame(apart).loc[[*TRAINED]]
 misses = 100 * apart.groupby("quantity", sort=False).mean().T
 
-# %% tags=["remove-cell"]
+# %%
 # Standard errors of these means, as if all models erred on the same faces.
 width = {key: table["high"] - table["low"] for key, table in (chosen | observed).items()}
 miss_errors = {key: np.hypot(width[key], width[key[0]]) / (2 * verdicts.Z) for key in ORDER}
@@ -320,7 +320,7 @@ miss_errors = pd.DataFrame(miss_errors).loc[[*TRAINED]]
 miss_errors = 100 * miss_errors.groupby("quantity", sort=False).mean().T
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
 # Computed by faceaudit.effects.reweighting.transport.
 def draw_misses(apart: pd.DataFrame) -> None:
     """How far predictions miss what was observed: a panel per target, a row per quantity."""
@@ -352,7 +352,7 @@ def draw_misses(apart: pd.DataFrame) -> None:
 
 draw_misses(apart)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     "The mean miss in the gap of women is "
     + ", and ".join(
@@ -381,7 +381,7 @@ here, there = (
 )
 adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
 # Computed by faceaudit.effects.error_rates.matched_groups and
 # faceaudit.effects.error_rates.stratified_errors.
 both = pd.concat(mixes, names=["data"]).reset_index("data")
@@ -400,7 +400,7 @@ OVERALL = ("fairface-like", "all faces")
 miss = parliament["observed"]["estimate"][OVERALL] - parliament["predicted"]["estimate"][OVERALL]
 assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 largest = adds.loc[adds.abs().nlargest(3).index]
 named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
 Markdown(
@@ -422,12 +422,12 @@ clarity = {
     for name, frame in {"transects": audit, **targets}.items()
 }
 
-# %% tags=["remove-cell"]
+# %%
 clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
 clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 def draw_clarity(clarity: pd.DataFrame) -> None:
     """Error rate by clarity of the face, one mark a data set."""
@@ -450,7 +450,7 @@ def draw_clarity(clarity: pd.DataFrame) -> None:
 
 draw_clarity(clarity)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 odd = ppb[(ppb["seen_as"] == "male") & (ppb["hair"] == "long")]
 extremes = clarity.xs("PPB-like", axis=1, level=1).loc[["divided", "clear"]]
 errors_of = (extremes["rate"] * (1 - extremes["rate"]) / extremes["n"]) ** 0.5
@@ -480,7 +480,7 @@ for frame in (audit, fairface):
 aged = carry(audit, fairface, strata=(*STRATA, "age_group"))
 aged = aged.xs("all faces", level="quantity")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 unseen = aged["reason"].iloc[0].removeprefix("not in the experiment: ").split("; ")
 truly = street["observed"]["estimate"].xs("all faces", level="quantity")
 Markdown(
@@ -580,7 +580,7 @@ pd.DataFrame(sizes).loc[[*TRAINED]]
 #
 # **Next:** [](18_audit_your_model) puts all steps into one file and one report, for a model of your own.
 
-# %% tags=["remove-cell"]
+# %%
 answer = (
     "We reweight the transects to the mix of the PPB-like portraits. In this run the prediction of women's skin gap is "
     + ", ".join(f"{in_points(said['estimate'][m])} points for {m}" for m in TRAINED)
@@ -597,7 +597,7 @@ hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and o
 glue("answer", Markdown(with_minus(answer + hidden)), display=False)
 
 
-# %% tags=["remove-cell"]
+# %%
 def rows(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")

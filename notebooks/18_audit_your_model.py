@@ -71,14 +71,14 @@ EXAMPLE = "audits/study.yml"
 results = {}
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
     """Texts as lines that fit a page of the report."""
     lines = (fill(start + text, width, subsequent_indent=" " * len(start)) for text in texts)
     return with_minus("\n".join(lines))
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     """A report on one page: the answer, every planned comparison, and the first limits."""
     report = result.report
@@ -108,7 +108,7 @@ def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     figure.text(0.02, 0.109, in_lines(report.limits[:limits], "– "), **how)
 
 
-# %% tags=["remove-cell"]
+# %%
 examples = lineage.ROOT / "src/faceaudit/examples"
 
 
@@ -127,7 +127,7 @@ def audit_of_the_table() -> faceaudit.AuditResult:
     )
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
 # Computed by faceaudit.table.
 draw_report(audit_of_the_table())
 
@@ -187,7 +187,7 @@ settings = {
 frame = pd.read_csv(examples / "invented-faces.csv")
 of_table = faceaudit.table(frame, **settings)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 verdicts = of_table.effects.query("axis == 'skin_colour'")["verdict"]
 claim(
     "In this table no effect of skin is shown to be beyond the tolerance: {within} of {n} cells are "
@@ -220,7 +220,7 @@ except ValueError as error:
 # pictures of yours, and `faceaudit.generator` about faces that a generator makes. We take the second call, and the
 # faces of this book. The model was trained in [](02_face_world) on faces as photo collections show them.
 
-# %% tags=["remove-cell"]
+# %%
 before, after = "celeba-like", "fairface-like"
 for name, network in networks.load_all(stage, "02_face_world", [before, after]).items():
     write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
@@ -264,7 +264,7 @@ def model_file(name: str) -> dict:
 # %%
 plan = faceaudit.plan(**parts, **design, model=model_file(before))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 families, sizes = plan.content["families"], plan.content["sizes"]
 of_errors = [len(one) for name, one in families.items() if name.startswith("effects")]
 of_silence = len(families.get("effects on being missing", []))
@@ -308,12 +308,12 @@ doubts = [doubt.sentence for doubt in audit.report.doubts]
 print(fill(" ".join(doubts) or "The report has no doubt.", 90))
 page = audit.save(stage.folder)
 
-# %% tags=["remove-cell"]
+# %%
 report = audit.report
 for name in ("report.json", "report.html", "model_card.md", "images.csv"):
     stage.path(name)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 silent = report.data["no_answer"]
 so = f"so the report judges {len(report.judged)} of the {count} planned comparisons."
 Markdown(
@@ -331,7 +331,7 @@ assert len(report.judged) == count - (0 if silent else of_silence)
 # In the face world we can do one more thing: look the answer up. We render other faces with each axis
 # set by hand, ask the same file, and draw the true change as a diamond.
 
-# %% tags=["remove-cell"]
+# %%
 cells = audit.effects
 cells["change"] = cells["axis"].map(spaced) + ":\n" + cells["cell"]
 NUMBERS = ["estimate", "low", "high", "truth", "truth_se"]
@@ -340,7 +340,7 @@ truth_known = cells.dropna(subset=["truth", "low"])
 inside = truth_known["truth"].between(truth_known["low"], truth_known["high"])
 intervals_held, intervals = int(inside.sum()), len(inside)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
 # Computed by faceaudit.generator; the truth by faceworld.audit.World.truth.
 drawn = cells.set_index("change")
 ax = plt.figure(figsize=(PHONE, 7)).gca()
@@ -363,7 +363,7 @@ same_faces = {"unit": "unit", "axes": levels, "placebos": {"clothing": [0, 1]}}
 same_faces |= {"classes": levels["gender"], "tolerance": 0.05}
 as_set = faceaudit.table(images_of_audit, label="gender", score="score", **same_faces)
 
-# %% tags=["remove-cell"]
+# %%
 off = (
     (cells["estimate"] - cells["truth"]).abs().mean(),
     (100 * as_set.effects["estimate"] - cells["truth"]).abs().mean(),
@@ -371,7 +371,7 @@ off = (
 with_label = images_of_audit.dropna(subset="label")
 differ = (with_label["label"] != with_label["gender"].eq("male")).mean()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"With people's labels an estimate lies {off[0]:.1f} points from its truth on average, with the labels as set "
     f"{off[1]:.1f}. Raters saw another gender than was set in {differ:.1%} of the images. The truth has a "
@@ -384,7 +384,7 @@ Markdown(
 # little. Clothes throw some colour on a small picture, so an effect of exactly zero is too much to ask. The
 # report names all effects that are smaller than the placebo's.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 placebo, largest = report.placebos[0], max(report.averages, key=lambda one: abs(one.estimate))
 question(
     "Another hue of the clothes changes the error rate by {change:points} points, and the largest average "
@@ -406,7 +406,7 @@ question(
 # %%
 code, lines = faceaudit.gate(audit.report)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 beyond = sum(one.verdict == "exceeds" for one in report.judged)
 claim(
     "{n} comparisons of cells, averages and missing answers are beyond the tolerance, and the gate names "
@@ -440,7 +440,7 @@ retrained = faceaudit.generator(
 changes = faceaudit.compare(audit, retrained).changes
 whole, by_group = changes.iloc[0], changes.iloc[1:]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 sure = by_group[by_group["p_holm"] < plan.content["level"]]
 Markdown(
     f"On all images the error rate changes by {in_points(whole['estimate'])} points "
@@ -448,7 +448,7 @@ Markdown(
     f"{(sure['estimate'] < 0).sum()} groups and worse in {(sure['estimate'] > 0).sum()}."
 )
 
-# %% tags=["remove-cell"]
+# %%
 results |= {
     "answer": report.answer,
     "verdict": report.verdict,
@@ -468,7 +468,7 @@ results |= {
 # `audits/verification.yml` names pictures of known people and a group for each. We take recogniser and
 # pictures of [](14_verification_measures), where people of one *seed* are matched across groups.
 
-# %% tags=["remove-cell"]
+# %%
 NAME = "arcface-a"
 prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 people = image_index(prototypes).rename(columns={"prototype": "identity"})
@@ -478,7 +478,7 @@ weights = stage.load("14_verification_measures", f"{NAME}.safetensors")
 recogniser = networks.Recogniser.read(weights)
 _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
-# %% tags=["remove-cell"]
+# %%
 threshold = stage.load("14_verification_measures", "recognisers.parquet")["threshold"][NAME]
 settings = yaml.safe_load(
     (lineage.ROOT / "audits" / "verification.yml").read_text(encoding="utf-8")
@@ -501,7 +501,7 @@ command = [sys.executable, "-m", "faceaudit", "run", file, "--out", out]
 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 of_pairs = faceaudit.read_report(out / "report.json")
 
-# %% tags=["remove-cell"]
+# %%
 results["recogniser"] = of_pairs.verdict
 rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("group")
 
@@ -523,7 +523,7 @@ _ = figure.suptitle(
 # picture without an embedding is a {term}`failure to enrol` and is counted by group. Two audits can be compared only
 # if their pairs are alike:
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 chosen = stage.load("14_verification_measures", "pairs.parquet")
 chosen = chosen.loc[chosen["kind"] == "positive", f"similarity_{NAME}"]
 missed = (rates["fnmr"] * rates["positives"]).sum() / rates["positives"].sum()
@@ -543,14 +543,14 @@ Markdown(
 # ([](bring-your-generator)).
 
 
-# %% tags=["remove-cell", "study"]
+# %% tags=["study"]
 def for_your_study(*tables: object) -> None:
     """Tables and words that a study of your own shows; of the example the text tells them."""
     if study != EXAMPLE:
         display(*tables)
 
 
-# %% tags=["remove-cell", "study"]
+# %% tags=["study"]
 file, folder = lineage.ROOT / study, stage.folder / "study"
 own, text = keywords_of(file), file.read_text(encoding="utf-8")
 require_questions(faceaudit.read_specification(file))
@@ -570,7 +570,7 @@ if study == EXAMPLE:
 else:
     folder = folders_of(faceaudit.read_specification(file)).artifacts
 
-# %% tags=["remove-input", "study"]
+# %% tags=["hide-input", "study"]
 for_your_study(Markdown(f"```yaml\n{text}```"))
 
 # %% [markdown]
@@ -617,7 +617,7 @@ if study == EXAMPLE:
     found = with_simulated_people()
 frame, planned = found.frame, found.report.plan.content
 
-# %% tags=["remove-cell", "study"]
+# %% tags=["study"]
 axes, level_names = [*planned["axes"]], planned["axes"]
 level_columns = [f"{name}_level" for name in axes]
 codes, cells = (np.load(folder / f"{part}_codes.npy") for part in ("samples", "transects"))
@@ -647,7 +647,7 @@ checks.rename(spaced)
 # People hardly agree about fakeness, so there is little to fit. It is no axis, and we take no step along it. With
 # your generator this place also shows the cosines between the normals.
 
-# %% tags=["remove-input", "study"]
+# %% tags=["hide-input", "study"]
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 halved = "Quality of facial hair, makeup and smiling: balanced accuracy, not R²."
 for_your_study(cosines, *[Markdown(halved)] * ("calibration" not in own))
@@ -686,23 +686,23 @@ def draw_transects(rows: int, columns: int) -> plt.Figure:
     return figures.gallery([*images[shown], *samples[:columns]], columns, titles, named)
 
 
-# %% tags=["narrow", "remove-input", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
+# %% tags=["narrow", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
 # Computed by faceaudit.generator.
 figure = draw_transects(2, max(1, across // 2))
 figure.set_size_inches(4.2, len(figure.axes) * (8.4 / across + 0.45))
 
-# %% tags=["wide", "remove-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
+# %% tags=["wide", "hide-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
 # Computed by faceaudit.generator.
 _ = draw_transects(3, across)
 
-# %% tags=["remove-input", "study"]
+# %% tags=["study"]
 gate = found.report.calibration
 leaks = pd.DataFrame([dict(row) for row in gate.leaks] if gate else [])
 doses = pd.DataFrame([dict(row) for row in gate.doses] if gate else [])
 for_your_study(leaks.head(6), doses)
 
 
-# %% tags=["remove-input", "study"]
+# %% tags=["study"]
 with chdir(file.parent):
     generator = generator_of(faceaudit.read_specification(file), device)
 drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
@@ -715,7 +715,7 @@ by_level = {
 }
 for_your_study(pd.Series(by_level, name="share outside of the sampled range").to_frame())
 
-# %% tags=["remove-input", "study"]
+# %% tags=["hide-input", "study"]
 gate_says = (
     f"The gate is {'open' if gate.passed else '**closed**'}: the largest upper limit of a held "
     f"attribute is {leaks['upper'].max():.2f} standard deviations, and {gate.most_leak:.2f} are allowed. "
@@ -740,7 +740,7 @@ kept, rules = prune(frame, PAPER_RULES)
 adults, young = prune(kept, ADULT_RULE)
 everything = found.effects.rename(columns={"axis": "attribute"})
 
-# %% tags=["remove-input", "study"]
+# %% tags=["study"]
 data = frame.assign(kept=frame.index.isin(adults.index))
 answered = data[data["error"].notna()]
 rows = answered[answered["kept"]]
@@ -748,7 +748,7 @@ complete = completeness(frame, adults, level_columns, "unit").set_index(["unit",
 for_your_study(pd.concat([rules, young]).set_index("attribute").rename(spaced), complete)
 
 
-# %% tags=["remove-cell", "study"]
+# %% tags=["study"]
 def groups(name: str) -> pd.Series:
     """What people saw on an axis; where the paper has no cut, what was meant."""
     if name in error_rates.STRATA:
@@ -757,14 +757,14 @@ def groups(name: str) -> pd.Series:
     return pd.Series(meant, rows.index)
 
 
-# %% tags=["remove-input", "study"]
+# %% tags=["study"]
 if len(rows):
     strata = {name: groups(name) for name in axes}
     for_your_study(error_rates.stratified_errors(rows.assign(**strata), axes[::-1]))
 else:
     print("no rate: no image was kept")
 
-# %% tags=["remove-input", "study"]
+# %% tags=["study"]
 ratios = {}
 if len(rows):
     X = effects.paper_columns(rows)
@@ -778,14 +778,14 @@ if len(rows):
 logit = pd.DataFrame(ratios, ["estimate", "sd", "low", "high", "reason"]).T
 for_your_study(logit)
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["study"]
 held = pd.DataFrame([*everything["held"]], columns=axes).astype("Int64")
 everything = everything.join(held).set_index(["attribute", "cell"])
 in_rates = (100 * everything[["estimate", "low", "high"]]).rename(spaced, level="attribute")
 change = in_rates.assign(n=[*everything["n"]])
 
 
-# %% tags=["remove-cell", "study"]
+# %% tags=["study"]
 def errors_by_intervention() -> np.ndarray:
     """The model's errors on the study's own base faces, at the doses that its images have."""
     doses = {
@@ -801,7 +801,7 @@ def errors_by_intervention() -> np.ndarray:
     )
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["study"]
 true = pd.Series(np.nan, everything.index)
 if study == EXAMPLE:
     world = load_generator("known-truth", device=device)
@@ -813,7 +813,7 @@ if study == EXAMPLE:
     true = true.set_index(["attribute", "cell"])["truth"]
 inside = true.between(everything["low"], everything["high"])
 
-# %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
+# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
 # Computed by faceaudit.generator; the truth by faceworld.scorecard.truth.true_effects.
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
 ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()
@@ -826,7 +826,7 @@ if study == EXAMPLE:
     title = f"{inside.sum()} of {len(inside)} intervals hold the truth\n({title})"
 _ = ax.figure.suptitle(title, fontsize=12)
 
-# %% tags=["remove-input", "study"]
+# %% tags=["hide-input", "study"]
 sentence = None
 if study == EXAMPLE:
     same_faces = {"unit": "unit", "axes": level_names, "classes": planned["classes"]}
@@ -852,7 +852,7 @@ sentence
 # The regression of the paper has the weakness of [](09_logistic_ate) here too. One coefficient averages effects of opposite
 # direction. So look at groups before you read a main effect.
 
-# %% tags=["remove-input", "study"]
+# %% tags=["hide-input", "study"]
 sentence = None
 if study == EXAMPLE:
     sentence = question(
@@ -874,7 +874,7 @@ sentence
 # [](benchmarks) counts how often the same audit holds its truths with readers.
 
 
-# %% tags=["remove-input", "study"]
+# %% tags=["hide-input", "study"]
 sentence = None
 if study == EXAMPLE:
     female, jaw = frame["gender_level"] == 0, real["jaw_width"]
@@ -1032,7 +1032,7 @@ if study == EXAMPLE:
 #
 # **Next:** audit your own model. [](19_published_models) audits models that people install, and the [advanced notes](notes) go deeper.
 
-# %% tags=["remove-cell", "study"]
+# %% tags=["study"]
 kept_columns = ["estimate", "low", "high", "n"]
 results |= {
     "study": own["name"],

@@ -92,7 +92,7 @@ means = {names[level]: by_level[level]["mean"] for level in names}
 spread = {f"SD, {names[level]}": by_level[level]["sd"] for level in names}
 pd.DataFrame(means | spread).loc[["L", "a", "b"]]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 before, faces = measured["asked to take part"], len(measured["faces"])
 explained = manifest["fitted"]["R²"]["L"]
 correlation = measured["correlation of measures with their planes"]["L"]
@@ -104,7 +104,7 @@ Markdown(
     f"{plan['rounds']} rounds, and each face gets steps of its own."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 held = pd.DataFrame({level: by_level[level]["change in sd"] for level in ("middle", "high")})
 held = held.drop(index=["L", "a", "b"])
 claim(
@@ -114,7 +114,7 @@ claim(
     skin=abs(by_level["high"]["change in sd"]["L"]),
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-published-faces", "caption": "Eight of the first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-published-faces", "caption": "Eight of the first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
 # Made by published.sheet.
 sheet = np.asarray(Image.open(published / "faces.jpg")).transpose(2, 0, 1)
 side = sheet.shape[2] // 5
@@ -136,7 +136,7 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # not drift from ours {cite:p}`landmarks`. The other is the planes that the authors of {cite:t}`transects` fitted to people's answers
 # ([](bring-your-generator)). They say what else of a perceived face moves along.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 mesh = measured["landmarks beside the mesh"]
 claim(
     "Points of eyes, nose and mouth lie {light:.1%} of the distance of the eyes from the product's in light faces, and "
@@ -146,11 +146,11 @@ claim(
     dark=mesh["high"]["median distance"],
 )
 
-# %% tags=["hide-input"]
+# %%
 beside = pd.DataFrame(measured["beside given planes"]).T
 beside.rename(spaced).rename(columns={"step in sd": "light to dark, in SD"})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 along = beside["step in sd"].drop("skin_colour")
 claim(
     "The plane of skin moves most, by {skin:+.1f} standard deviations of random faces. Those of gender and hair length "
@@ -161,7 +161,7 @@ claim(
     age=along["age"],
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 LEAK = (
     0.15  # standard deviations, the most that chapter 5 allows an attribute to move along an axis
 )
@@ -184,7 +184,7 @@ claim(
 # setting is asked on its own. The line in which a package describes itself names what it
 # tells, such as age, gender and emotion, and no use.
 
-# %% tags=["hide-input"]
+# %%
 rows = [
     {"package": one["package"], "version": one["versions"][one["package"]], "network": network}
     for one in manifest["models"]
@@ -199,7 +199,7 @@ pd.DataFrame(rows).assign(recorded=measured["made"][:10]).set_index(["package", 
 # not matter, who takes part, and that all answers share one chance of a mistake. It has a hash, and is dated before the first
 # recorded answer.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
 Markdown(
     f"The plan of {plan['made'][:10]} has {len(plan['outcomes'])} answers of {len({one['model'] for one in plan['outcomes']})} "
@@ -286,7 +286,7 @@ repeated = repeated.assign(change=repeated["skin"].map(skin_levels))
 again = judged_together(repeated, {"change": [*skin_levels.values()]})["changes"]
 
 
-# %% tags=["remove-cell"]
+# %%
 def joint(
     answers: list[str], row: str, unit: float = 1.0, changes: pd.DataFrame = effects
 ) -> pd.DataFrame:
@@ -314,7 +314,7 @@ def change_of(
 # Computed by faceaudit.side_by_side.
 _ = panels.intervals(joint(["P(male)"], "network"), "row", "change", xlabel="points of P(male)")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 gear, dimmed = change_of("gear", "P(male)"), change_of("gear", "P(male)", "dimmed light")
 gear_again = change_of("gear", "P(male)", changes=again)
 claim(
@@ -326,7 +326,7 @@ claim(
     dimmed=dimmed,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 others = effects.query("answer == 'P(male)' and change == 'dark skin' and network != 'gear'")
 others_again = again.query("answer == 'P(male)' and change == 'dark skin' and network != 'gear'")
 claim(
@@ -339,7 +339,7 @@ claim(
     most_again=others_again["estimate"].max(),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 random_steps = effects.query("change == 'a step at random'")["verdict"]
 claim(
     "A step at random is within the tolerance for {within} of {n} answers on average, and beyond it for none.",
@@ -358,7 +358,7 @@ claim(
 # Computed by faceaudit.side_by_side.
 _ = panels.intervals(joint(["age"], "network", 100), "row", "change", xlabel="years")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 both_ages = [
     changes.query("answer == 'age' and change == 'dark skin'").set_index("network")
     for changes in (effects, again)
@@ -399,7 +399,7 @@ _ = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of 
 # *Real* and *live* are meant to tell a person before the camera from a picture of one. No person is before the camera here, so a high score is no
 # success; what counts is the change.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 guards = effects.query("answer in ['real', 'live']").set_index(["answer", "change"])["estimate"]
 claim(
     "Dark skin changes *real* by {real:points} points and *live* by {live:points}, dimmed light by {real_dimmed:points} and "
@@ -417,7 +417,7 @@ claim(
 # A *flip* is another decision about the same face: the score crosses the threshold of one half. An image without an answer is an outcome
 # of its own, because a product that does not find a face, or does not tell, harms without a wrong answer.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 often = together["flips"].pivot_table("estimate", "network", "change", sort=False)
 by_skin, at_random = often["dark skin"].sort_values(), often["a step at random"]
 unsteady = often.index[at_random > 0.8 * often["dark skin"]]
@@ -428,7 +428,7 @@ Markdown(
     f"It does so about as often as dark skin for {' and '.join(unsteady)}."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 states = part[part["outcome"] == "P(male)"].groupby("model")["state"]
 shares = states.agg(lambda kinds: (kinds == "abstained").mean())
 unseen = states.agg(lambda kinds: (kinds == "no face").sum()).sum()
@@ -446,7 +446,7 @@ Markdown(
     "is not fairness."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 silence = together["silence"].query("answer == 'P(male)' and change == 'dark skin'")
 told = [
     f"by {in_points(row.estimate)} points for {row.network} ({in_points(row.low_family)} to {in_points(row.high_family)})"
@@ -475,7 +475,7 @@ both["difference"] = both["estimate again"] - both["estimate"]
 both["allowed"] = np.hypot(*lengths) / 2
 agree = both["difference"].abs() <= both["allowed"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "With {faces} other faces {agree} of {n} changes agree within their intervals.",
     holds=bool(agree.mean() > 0.9),
@@ -484,7 +484,7 @@ claim(
     n=len(agree),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 apart = [
     f"{row.answer} of *{row.network}* with {row.change}, which is {in_points(row.estimate)} and "
     f"{in_points(row.estimate_again)} points"
@@ -536,7 +536,7 @@ named = np.where(dimmed[dark_or_dimmed.index], "plane's faces dimmed", "people's
 of_both = axes | {"skin": ["plane's faces dimmed", "people's skin plane"]}
 beyond_light = judged_together(dark_or_dimmed.assign(skin=named), of_both)["changes"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 pictures = by_people[undimmed].drop_duplicates("image").groupby("skin", sort=False)["lightness"]
 tone = pictures.agg(["mean", "std"])
 light_skin, dark_skin = tone.loc["light"], tone.drop("light").iloc[0]
@@ -550,7 +550,7 @@ Markdown(
 # has the measures that the measured axis holds. The axes answer different questions: *does colour matter*, and *does a look
 # matter that people call dark-skinned*.
 
-# %% tags=["hide-input"]
+# %%
 moved = pd.DataFrame(manifest["parts"]["planes"]["change in sd"])
 beside_skin = pd.DataFrame(
     {
@@ -571,7 +571,7 @@ of_axes = [
 along_axes = joint(["P(male)"], "network", changes=pd.concat(of_axes))
 _ = panels.intervals(along_axes, "row", "change", xlabel="points of P(male)")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 by_hair = to_people.query("answer == 'P(male)' and change == 'longer hair'")
 claim(
     "**Along people's plane of hair length the score P(male) of all {n} networks falls**, by {least:.0f} to {most:.0f} points. That "
@@ -582,7 +582,7 @@ claim(
     most=-100 * by_hair["estimate"].min(),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 by_plane = to_people.query("answer == 'P(male)' and change == \"people's skin plane\"")
 upward = by_plane[by_plane["low_family"] > 0]
 downward = by_plane[by_plane["high_family"] < 0]
@@ -602,7 +602,7 @@ claim(
     plane=gear_plane["estimate"],
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 plane_ages = to_people.query("answer == 'age' and change == \"people's skin plane\"")
 plane_ages = plane_ages.set_index("network")
 turned = [name for name in older if plane_ages.loc[name, "high_family"] < 0]
@@ -627,7 +627,7 @@ claim(
     names=" and ".join(more_than_light.index[more_than_light]),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_gender = by_people[by_people["outcome"] == "P(male)"]
 face_api = of_gender[of_gender["model"] == "face-api"]
 missed = face_api["state"].eq("no face").groupby(face_api["exposure"]).mean()

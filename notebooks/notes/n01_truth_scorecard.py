@@ -147,7 +147,7 @@ audits["null"] = null_audits(**NULL)
 #
 # Logits speak in log odds. We read off which change in the error rate their fitted risks imply.
 
-# %% tags=["hide-input"]
+# %%
 logit = partial(scorecard.logit_audits, attributes=AXES, seed=seed)
 
 
@@ -163,7 +163,7 @@ def matched(audits: np.ndarray) -> pd.DataFrame:
     return pd.concat([matched_audits(audits, AXES), averages])
 
 
-# %% tags=["hide-input"]
+# %%
 def g_computation(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
     """Differences of rates along an attribute, with transects as clusters, by cell and over all."""
     others = {f"{other}_level": other for other in AXES if other != name}
@@ -215,7 +215,7 @@ tables = [
     for name, estimator in BY_TRANSECTS.items()
 ]
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 experiments = scorecard.name_cells_with_attribute(pd.concat(tables, ignore_index=True))
 experiments["asked"] = np.where(experiments["scope"] == "average", "average", "part")
 experiments = flag(experiments)
@@ -232,7 +232,7 @@ Markdown(
 # share of nominal 95 % intervals that hold the truth. Here they are for the average effects of skin colour,
 # hair length and gender. Thin lines are Monte-Carlo intervals, because the number of audits is finite.
 
-# %% tags=["remove-cell"]
+# %%
 average_scores = scorecard.score_estimators(averages)
 PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverage (%)"}
 LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
@@ -247,7 +247,7 @@ def titled(figure: plt.Figure, title: str, height: float) -> None:
     marks.set_title(textwrap.fill(with_minus(title), 46), {"size": 12})
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 def draw_scores(
     scores: pd.DataFrame, labelled: dict, lines: dict, title: str, logarithmic: tuple = ()
@@ -301,7 +301,7 @@ Markdown(say_scores(average_scores, 2))
 # matched pairs average to the same number. Only the penalty of the paper's logit changes it a little. Pruning
 # ends this equality, because some cells then have fewer images. Found portraits lack it from the start.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_papers, of_pairs = (
     average_scores.xs(name, level="estimator")[["bias", "rmse"]].astype(float).max()
     for name in ("paper's logit", "matched pairs")
@@ -334,7 +334,7 @@ sequences = [
     for model, drawn in audits.items()
 ]
 
-# %% tags=["remove-input"]
+# %%
 sequences = scorecard.name_cells_with_attribute(pd.concat(sequences, ignore_index=True))
 looked = pd.concat([averages.query("estimator == 'matched pairs'"), sequences], ignore_index=True)
 of_looks = scorecard.score_estimators(looked)[["bias", "rmse", "coverage"]].astype(float)
@@ -350,13 +350,13 @@ of_looks["width"] = widths.groupby(["model", "estimator"])["width"].mean()
 # when skin is dark. {numref}`fig-score-cancel` shows where the estimates of all audits fall, cell by cell, for
 # three of the estimators. An estimator that works scatters around the diamond.
 
-# %% tags=["remove-cell"]
+# %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
 shown = planted[planted["estimator"].isin(["paper's logit", "logit by gender", "matched pairs"])]
 SKIN = "change in error rate, dark − light skin (points)"
 
 
-# %% tags=["hide-cell"]
+# %%
 def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean and middle 95 % of the estimates of all audits, with their truth."""
     groups = estimates.groupby(by, sort=False)
@@ -377,7 +377,7 @@ titled(figure, f"True effects {true} points, the paper's logit {said}", 4.4)
 glue("opposing", figure, display=False)
 plt.close(figure)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
 said, true = (100 * main_effects[column].mean() for column in ("estimate", "truth"))
 Markdown(
@@ -402,18 +402,18 @@ Markdown(
 # over all cells and audits. The figure shows the logits as if they were read cell by cell. Those with main
 # effects claim averages only.
 
-# %% tags=["remove-cell"]
+# %%
 scores = scorecard.score_estimators(cells)
 LOOK["logarithmic"] = ["bias", "rmse"]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 lowest = scores["coverage"].groupby("estimator").min()
 title = "Cells, lowest coverage: matched pairs {:.0%}, paper's logit {:.0%}"
 title = title.format(*lowest[["matched pairs", "paper's logit"]])
 draw_scores(scores, **LOOK, title=title)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(say_scores(scores, 1))
 
 # %% [markdown]
@@ -480,7 +480,7 @@ sized = scorecard.name_cells_with_attribute(pd.concat(sized, ignore_index=True))
 # attributes, whose intervals hold the truth least often. An average over cells would hide this one, and it
 # may be the cell that a reader asks about.
 
-# %% tags=["remove-cell"]
+# %%
 sized["square"] = (sized["estimate"] - sized["truth"]) ** 2
 sized["held"] = sized["truth"].between(sized["low"], sized["high"]).astype(float)
 
@@ -494,7 +494,7 @@ gains = {
 gains = 100 * pd.concat(gains, axis=1)
 gains.style.format("{:.1f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 few = sized[sized["transects"] == SIZES_POOLED[0]]
 change = 100 * np.sqrt(few.pivot_table("square", ["attribute", "model"], "estimator"))
 change["by"] = change["pooled"] - change["alone"]
@@ -538,7 +538,7 @@ pool_scores = {
     for name, network in audited_models.items()
 }
 
-# %% tags=["remove-cell"]
+# %%
 for name, answers in pool_scores.items():
     assert np.array_equal((answers > 0.5) != np.array([False, True]), pool[name] == 1)
 
@@ -570,16 +570,16 @@ further = [
     for model, answers in pool_scores.items()
 ]
 
-# %% tags=["remove-cell"]
+# %%
 further = pd.concat(further, ignore_index=True)
 further["estimator"], further["cell"] = further["outcome"].map(TITLES), further["attribute"]
 
-# %% tags=["remove-cell"]
+# %%
 of_errors = averages.query("estimator == 'matched pairs' and model != 'null'")
 outcomes = pd.concat([of_errors.assign(estimator=TITLES["error"]), further], ignore_index=True)
 outcome_scores = scorecard.score_estimators(outcomes)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are seven outcomes of matched pairs, from the error rate to abstentions, marks the three trained models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-outcomes", "caption": "Average effects of skin colour, hair length and gender on seven outcomes, by matched pairs: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are seven outcomes of matched pairs, from the error rate to abstentions, marks the three trained models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-outcomes", "caption": "Average effects of skin colour, hair length and gender on seven outcomes, by matched pairs: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
 # Computed by faceworld.scorecard.outcomes.OutcomeAudits and
 # faceworld.scorecard.audits.score_estimators.
 bias, held = outcome_scores["bias"].max(), outcome_scores["coverage"].min()
@@ -589,12 +589,12 @@ draw_scores(outcome_scores, PANELS, {"coverage": 0.95}, title)
 # %% tags=["hide-input"]
 Markdown(say_scores(outcome_scores, 2))
 
-# %% tags=["remove-cell"]
+# %%
 ratios = scorecard.impact_ratios(further)
 held_ratio = scorecard.score_estimators(ratios)["coverage"].astype(float)
 among = ratios.query("attribute != 'gender'")["truth"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     "Selection has an impact ratio besides: the selection rate at the high level over that at the low one. "
     f"Along skin and hair the true ratios lie between {among.min():.2f} and {among.max():.2f}. Over all three "
@@ -677,7 +677,7 @@ type_scores["width"] = (
 )
 (100 * type_scores).style.format("{:.1f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 trends = by_type.query("estimator == 'trend'").groupby("model", sort=False)["truth"].first()
 lines = [f"{model} {with_minus(f'{100 * effect:+.1f}')}" for model, effect in trends.items()]
 of_reference = by_type[by_type["estimator"] == "reference"]
@@ -734,7 +734,7 @@ def with_skin_of(people: np.ndarray, donors: np.ndarray) -> torch.Tensor:
     return do(world[people], skin_colour=skin)
 
 
-# %% tags=["remove-cell"]
+# %%
 men = np.flatnonzero(portraits["label"] == 1)
 
 # %%
@@ -762,7 +762,7 @@ def skin_effects(name: str) -> np.ndarray:
 by_gender = {name: skin_effects(name) for name in TRAINED} | {"null": np.zeros(2)}
 skin_effect = {name: float(effect[0]) for name, effect in by_gender.items()}
 
-# %% tags=["remove-cell"]
+# %%
 everybody = [len(women), len(men)]
 average_effect = {
     name: float(np.average(effect, weights=everybody)) for name, effect in by_gender.items()
@@ -784,7 +784,7 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 # The seventh is the paper's logit on all attributes as rated, fitted to everybody, with images resampled. It
 # claims the average over everybody. We read off its number for women as well.
 
-# %% tags=["remove-cell"]
+# %%
 SWAPPED = 0.15
 seen = facerender.visible_scores(world).set_index(portraits.index)
 real = (
@@ -848,13 +848,13 @@ def doubly_robust(*covariates: str) -> scorecard.Estimator:
     return estimate
 
 
-# %% tags=["remove-cell"]
+# %%
 columns = effects.paper_columns(portraits)
 values, found["pattern"] = np.unique(columns, axis=0, return_inverse=True)
 patterns = pd.DataFrame(values, columns=columns.columns)
 
 
-# %% tags=["hide-cell"]
+# %%
 def with_skin(level: str) -> np.ndarray:
     """What people would be rated as if all of them had the skin of this level."""
     table = patterns.copy()
@@ -904,7 +904,7 @@ observed = observe(found, MODELS, BY_OBSERVATION, repetitions=n_audits)
 observed["truth"] = observed["model"].map(skin_effect)
 observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", asked="part"))
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, eight rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, eight rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
 # Computed by faceaudit.effects.risks.risk_differences, through adjusted and paper (above), in
 # faceworld.scorecard.audits.observational_audits.
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
@@ -914,7 +914,7 @@ raw = 100 * (raw["estimate"].mean() - raw["truth"].first())
 title = f"Mean error of the raw difference: {raw.min():+.1f} to {raw.max():+.1f} points"
 titled(figure, title, 9)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 off = observed.assign(error=100 * (observed["estimate"] - observed["truth"]))
 lines = []
 for model, part in off.groupby("model", sort=False):
@@ -961,7 +961,7 @@ border = near.agg(**{"short-haired women": "size", "near the border": "mean"})
 odd = border.loc["light", "near the border"] > border.loc["dark", "near the border"]
 border.style.format({"near the border": "{:.0%}"})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 at_border = border["near the border"]
 Markdown(
     f"Of the light-skinned short-haired women, {at_border['light']:.0%} have a shape near the border "
@@ -979,10 +979,10 @@ Markdown(
 # is to compare dark-skinned women with *them*. Adjusting for the shape as well removes a part of the error,
 # as the rows with true gender and with all confounders show. Found data are silent about the rest.
 
-# %% tags=["remove-cell"]
+# %%
 found_scores = scorecard.score_estimators(observed)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of eight observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Eight estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of eight observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Eight estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 lowest = found_scores["coverage"].groupby("estimator").min()
 title = "Found portraits, lowest coverage: raw difference {:.0%}, all confounders {:.0%}"
@@ -1017,12 +1017,12 @@ for ax, (model, part) in zip(axes, path.groupby("model", sort=False), strict=Tru
     ax.set_ylabel("dark − light skin (points)")
 _ = axes[1].set_xlabel("share of hair labels swapped (%)")
 
-# %% tags=["remove-cell"]
+# %%
 path = 100 * confounded.pivot_table("estimate", "model", "estimator")
 aim = 100 * pd.Series(skin_effect)[path.index]
 passes = (path.min(axis=1) < aim) & (aim < path.max(axis=1))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = [
     f"- **{model}**: from {means.iloc[0]:+z.1f} points with the labels as rated to "
     f"{means.iloc[-1]:+z.1f} with labels that say nothing; the truth is {aim[model]:+z.1f}, which "
@@ -1045,7 +1045,7 @@ Markdown("\n".join(lines))
 # {cite:p}`mover`.
 
 
-# %% tags=["hide-input"]
+# %%
 def by_gender_adjusted(*covariates: str) -> scorecard.Estimator:
     """Risk differences of women and of men, each from its own regression, averaged over all."""
 
@@ -1081,14 +1081,14 @@ of_everybody["truth"] = of_everybody["model"].map(average_effect)
 of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour", asked="average"))
 everybody_scores = scorecard.score_estimators(of_everybody)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 largest = 100 * everybody_scores["bias"].groupby("estimator").max()
 title = "Everybody, largest bias: one regression {:.1f} points, one for each gender {:.1f}"
 title = title.format(*largest[[f"{len(CUTS)} confounders", "confounders, by gender"]])
 draw_scores(everybody_scores, PANELS, {"coverage": 0.95}, title)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 found_bias = 100 * everybody_scores.astype(float).pivot_table(
     "bias", "estimator", "model", sort=False
 )
@@ -1119,12 +1119,12 @@ Markdown(
 # control that flags any cell. A *missed* bias is a large effect of *skin* in the plantskin control that an
 # audit fails to flag with the right sign.
 
-# %% tags=["remove-cell"]
+# %%
 LARGE = plan.tolerance
 judged = pd.concat([experiments, observed, of_everybody], ignore_index=True)
 judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] == "null")
 
-# %% tags=["remove-cell"]
+# %%
 noticed = judged["flagged"] & (judged["estimate"] * judged["truth"] > 0)
 of_skin = (judged["attribute"] == "skin_colour") & (judged["model"] == "plantskin")
 of_skin &= judged["truth"].abs() > LARGE
@@ -1140,7 +1140,7 @@ HOW = {"false_alarm": "max", "missed": "mean"}
 by_question = judged.groupby("asked", sort=False)
 verdicts = {asked: scorecard.share_of_audits(part, HOW) for asked, part in by_question}
 
-# %% tags=["remove-cell"]
+# %%
 summaries = {
     "average": pd.concat([average_scores, everybody_scores]),
     "part": pd.concat([scores, found_scores]),
@@ -1165,7 +1165,7 @@ of_parts = in_points.loc["part"].rename(columns={"rmse": "RMSE"})
 of_parts.insert(3, "worst cell", 100 * worst_cells["mean"])
 of_parts.style.format("{:.1f}", na_rep="—")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 OF_A_CELL = 0.93  # an interval that holds a cell more rarely is none of that cell
 none_of_cells = worst_cells.index[worst_cells["high"] < OF_A_CELL]
 Markdown(
@@ -1181,12 +1181,12 @@ Markdown(
 # verdict calls an effect beyond the tolerance that is not, or within where it is larger. Wrong verdicts are
 # counted among all effects that an audit can estimate.
 
-# %% tags=["remove-cell"]
+# %%
 beyond_tolerance = outcomes["truth"].abs() > plan.tolerance
 verdict = outcomes["verdict"]
 wrong = ((verdict == "exceeds") & ~beyond_tolerance) | ((verdict == "within") & beyond_tolerance)
 
-# %% tags=["remove-cell"]
+# %%
 judged_at_all = verdict.notna() & outcomes["estimate"].notna()
 outcomes["wrong"] = wrong.astype(float).where(judged_at_all)
 outcomes["width"] = outcomes["high"] - outcomes["low"]
@@ -1201,7 +1201,7 @@ of_outcomes = outcome_scores.groupby("estimator", sort=False).agg(worst).astype(
 shown = of_outcomes.mul(100).rename(columns={"rmse": "RMSE", "wrong": "wrong verdicts"})
 shown.rename_axis("outcome").style.format("{:.1f}", na_rep="—")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: above the share of audits that accuse the null control, around a dashed line; below the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Above: audits that flag anything in the null control; the dashed line is the nominal rate. Below: large biases of the plantskin control that an audit misses."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: above the share of audits that accuse the null control, around a dashed line; below the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Above: audits that flag anything in the null control; the dashed line is the nominal rate. Below: large biases of the plantskin control that an audit misses."}}
 # Computed by faceworld.scorecard.audits.share_of_audits.
 extremes = verdicts["part"].loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
@@ -1229,7 +1229,7 @@ MARKS["missed effects of skin"] = 0.05
 AT_LEAST = ["coverage", "worst cell"]  # the other marks are upper limits
 COLUMNS = dict(zip(MARKS, ("bias", "coverage", "cell", "false_alarm", "missed"), strict=True))
 
-# %% tags=["remove-cell"]
+# %%
 of_cells = in_cell.groupby(["model", "estimator"])[["low", "high"]].min().add_prefix("cell_")
 spans = everything.join(pd.concat({"part": of_cells}, names=["asked"])).astype(float)
 beyond, within, asked_for = {}, {}, {}
@@ -1253,7 +1253,7 @@ undecided = undecided.loc[judged_by.index]
 # *Not claimed* means that the method does not estimate this. The number is the bias if you use it anyway.
 
 
-# %% tags=["hide-input"]
+# %%
 def enough_for(asked: str, name: str) -> str:
     """Whether an estimator is enough for a question, or by which marks it is not."""
     if (asked, name) not in failed.index:
@@ -1278,7 +1278,7 @@ purpose = {
 }
 pd.DataFrame(purpose).style
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claimed = ~(judged_by | undecided).any(axis=1)
 lines = []
 for asked, words in QUESTIONS.items():
@@ -1313,12 +1313,12 @@ own = cells.query("model == 'plantskin' and estimator == 'matched pairs'")
 true = own.groupby("cell")["truth"].mean()
 large = true.index[true.abs() > LARGE]
 
-# %% tags=["remove-cell"]
+# %%
 noticed = own["flagged"] & (own["estimate"] * own["truth"] > 0)
 share = noticed.groupby(own["cell"]).mean()[large].sort_values()
 seldom = share[share < OFTEN]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 named = [
     f"*{cell}* (truth {100 * true[cell]:+z.1f} points, found in {often:.0%} of audits)"
     for cell, often in seldom.items()
@@ -1330,7 +1330,7 @@ Markdown(
     f"{listed if named else all_found}"
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 one = stage.load("10_matched_pairs", "matched.parquet").query(
     "model == 'plantskin' and arm == 'C crowd'"
 )
@@ -1339,7 +1339,7 @@ found_once = (one["p_holm"] < plan.level) & (one["estimate"] * true > 0)
 overlooked = [f"*{cell}*" for cell in large if not found_once[cell]]
 Markdown(f"Missed in the book's one audit: {'; '.join(overlooked) or 'none of them'}.")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 known = scores.xs("matched pairs", level="estimator")
 in_parts = verdicts["part"]
 missed = in_parts.loc[("plantskin", "matched pairs"), "missed"]
@@ -1355,7 +1355,7 @@ Markdown(
     f"truth in {of_instrument - sum(outside)} of {of_instrument} cells."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 in_cells = scores.loc[("plantskin", "paper's logit"), "coverage"]
 unseen = in_parts.loc[("plantskin", "paper's logit"), "missed"]
 
@@ -1381,7 +1381,7 @@ claim(
     unseen=unseen,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 raw = found_scores.loc[("fairface-like", "raw difference"), "coverage"]
 of_raw = with_ends(found_scores, "coverage").loc[("fairface-like", "raw difference")]
 claim(

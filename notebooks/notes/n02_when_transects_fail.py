@@ -110,18 +110,18 @@ pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in
 # mixture. The hyperplanes are exact, so {term}`entanglement` is the only thing that changes. The same faces
 # under intervention give the truth, and sampling noise cancels.
 
-# %% tags=["remove-cell"]
+# %%
 generator = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
 recipe = stage.load("05_transect_generation", "results.json")
 names = (*AXES, "age", "facial_hair", "makeup", "smiling")
 exact = directions.Hyperplanes(names, *generator.exact_hyperplanes(names))
 
-# %% tags=["remove-cell"]
+# %%
 decision = {name: float(generator.decision_value(name, x)) for name, x in recipe["held"].items()}
 youngest = float(generator.decision_value("age", recipe["adult"]))
 
-# %% tags=["remove-cell"]
+# %%
 base = transects.base_latents(
     generator,
     exact,
@@ -149,18 +149,18 @@ def along_mixture(share: float) -> np.ndarray:
     return transects.grid(base, own.normals, own.intercepts, steps, targets)
 
 
-# %% tags=["remove-cell"]
+# %%
 latents = [along_mixture(share).reshape(-1, base.shape[-1]) for share in MIXTURES]
 moved = generator.parameters(torch.from_numpy(np.concatenate(latents)))
 
-# %% tags=["remove-cell"]
+# %%
 WATCHED = [*AXES, "facial_hair", "makeup", "earrings"]
 grid = (len(MIXTURES), n_sweep, 2, 2, 2)
 
-# %% tags=["remove-cell"]
+# %%
 moves = facerender.to_frame(moved)[WATCHED].to_numpy(float).reshape(*grid, -1)
 
-# %% tags=["hide-input"]
+# %%
 drift = {
     (axis, f"{MIXTURES[end]:.0%} raw"): np.diff(moves[end], axis=1 + k).mean(axis=(0, 1, 2, 3))
     for k, axis in enumerate(AXES)
@@ -177,10 +177,10 @@ drift.rename(lambda name: name.replace("_", " "), level="axis").rename(
 # also move attributes that are correlated with their axis. Raters were never asked about earrings, so earrings
 # move even along the dual basis.
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
 
-# %% tags=["remove-cell"]
+# %%
 label = error_rates.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
     name: ((networks.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
@@ -188,7 +188,7 @@ swept_errors = {
 }
 
 
-# %% tags=["hide-input"]
+# %%
 def under_do(values: dict, file: str) -> dict[str, np.ndarray]:
     """Errors of the trained models on the sweep's faces under intervention."""
     own = generator.parameters(torch.from_numpy(base))
@@ -212,7 +212,7 @@ entangled = pd.concat(entangled)
 entangled["share"] = MIXTURES[entangled["version"]]
 
 
-# %% tags=["hide-cell"]
+# %%
 def in_panels(table: pd.DataFrame, x: str, scale: float = 1) -> pd.DataFrame:
     """Departures along a condition, ready to be drawn: a panel per effect, a line per model."""
     effect = table["attribute"].map(CONTRASTS)
@@ -246,7 +246,7 @@ def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.
     return figure
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
 # Computed by faceworld.scorecard.audits.differences_from_reference.
 along = "share of the raw normal (%)"
 ends = 100 * entangled.groupby("share")["value"].max()
@@ -286,7 +286,7 @@ Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
 # of the face alone. The reference is a {term}`perfect crowd` on the same images, so only labels differ.
 # The table shows how many labels come out wrong.
 
-# %% tags=["remove-cell"]
+# %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_index(audit.index)
@@ -305,7 +305,7 @@ wrong_labels = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1
 wrong_labels.rename_axis(columns="raters").style.format("{:.1%}")
 
 
-# %% tags=["hide-input"]
+# %%
 def with_crowds(name: str) -> pd.DataFrame:
     """What raters' mistakes add to a model's matched effects, by version of the crowd."""
     answers = (audit[f"score_{name}"] > 0.5).to_numpy(int)
@@ -320,7 +320,7 @@ def with_crowds(name: str) -> pd.DataFrame:
 noisy = pd.concat([with_crowds(name) for name in TRAINED])
 noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], strict=True)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
 # Computed by faceworld.scorecard.audits.differences_from_reference.
 doubled = noisy[noisy["noise"] == "twice the noise"]
 ends = 100 * doubled.groupby("raters")["value"].max()
@@ -328,7 +328,7 @@ title = f"Largest departure: {ends.iloc[0]:.1f} points with one rater, {ends.ilo
 figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE, title)
 _ = figure.axes[0].set_ylim(0, None)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 ends = ("with one rater", f"with {CROWDS[-1]}")
 calibrated = say_ends(noisy[noisy["noise"] == "calibrated"], "raters", *ends)
 Markdown("With the calibrated noise, which the figure leaves out:\n\n" + calibrated)
@@ -361,7 +361,7 @@ unlike = pd.Series(unlike, pd.Index(CUES, name="cues times"))
 unlike.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
 
 
-# %% tags=["hide-input"]
+# %%
 def on_women(name: str) -> pd.DataFrame:
     """Matched effect of hair on a model's errors on women, by the strength of the cues."""
     answers = (audit[f"score_{name}"] > 0.5).to_numpy(int)
@@ -379,7 +379,7 @@ women = women.assign(points=display_names.estimates_in_points(women)).rename(
 )
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 ends = 100 * women.pivot_table("estimate", "model", "cues times", sort=False).iloc[:, [0, -1]]
 Markdown(
     "The effect of long hair on errors on women, in points, from raters who look at the shape alone "
@@ -404,14 +404,14 @@ Markdown(
 # formula of [](16_planning), which knows only two error rates and their correlation within pairs. A mark that
 # lies off its line by more than its interval shows where the formula promises too little or too much.
 
-# %% tags=["remove-cell"]
+# %%
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 
-# %% tags=["remove-cell"]
+# %%
 known = {name: truth.true_effects(pool[name], AXES) for name in TRAINED}
 known = name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
 
-# %% tags=["remove-cell"]
+# %%
 known = known[(known["scope"] == "cell") & known["attribute"].isin(AXES[:2])]
 known = known.reset_index(drop=True)
 nearest = [(known["effect"].abs() - size).abs().idxmin() for size in (0.02, 0.05, 0.1)]
@@ -447,7 +447,7 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
 
 power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
 # Computed by power_of_cell (above) with faceworld.scorecard.audits.matched_audits and
 # faceaudit.effects.planning.power.
 figure, ax = plt.subplots(figsize=(4.8, 6))
@@ -466,7 +466,7 @@ title = f"With {n_transects} transects found: " + ", ".join(f"{share:.0%}" for s
 ax.set_title(title, fontsize=12)
 _ = figure.legend(loc="outside lower left", title="cell: contrast, true effect")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 here = power[power["transects"] == n_transects]
 words = "; ".join(f"*{row.cell}*: {row.found:.0%}" for row in here.itertuples())
 lined = power[power["reason"] == ""]
@@ -486,7 +486,7 @@ Markdown(
     + missing
 )
 
-# %% tags=["remove-input"]
+# %%
 rmse = power.assign(points=100 * power["rmse"]).pivot_table(
     "points", "cell", "transects", sort=False
 )
@@ -508,11 +508,11 @@ rmse.style.format("{:.1f}")
 # %%
 hidden = under_do({**doses, "earrings": (0.0, 1.0)}, "earrings.npy")
 
-# %% tags=["remove-cell"]
+# %%
 LEAKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-# %% tags=["hide-cell"]
+# %%
 def leaking(model: str, axis: str) -> pd.DataFrame:
     """Effect of an axis on women's errors when earrings come along in a share of the transects."""
     women = hidden[model].take(0, 1 + AXES.index("gender"))  # faces, skin, hair, earrings
@@ -530,12 +530,12 @@ def leaking(model: str, axis: str) -> pd.DataFrame:
     return table.assign(attribute=axis, model=model)
 
 
-# %% tags=["remove-cell"]
+# %%
 leaked = pd.concat(
     leaking(name, axis) for name in TRAINED for axis in ("skin_colour", "hair_length")
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
 # Computed by leaking (above) with faceaudit.effects.matched.matched_effects.
 WOMEN = "effect on women (points)"
 along = "transects with earrings (%)"
@@ -564,7 +564,7 @@ clear = (half["low"] > 0) | (half["high"] < 0)
 same_way = half["estimate"] * half["hidden"] > 0
 explained = same_way & (half["hidden"].abs() >= needed)
 
-# %% tags=["remove-input"]
+# %%
 tipped = half[["estimate", "low", "high"]]
 tipped = 100 * tipped.assign(**{"tipping point": needed, "hidden does": half["hidden"]})
 tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no clear effect")
@@ -576,7 +576,7 @@ tipped.rename(CONTRASTS, level="attribute").style.format(
 # The rows are in points. An auditor can compute the tipping point in ignorance of earrings. It says how much they would have to change the error rate to account for the whole estimate. *Hidden does* is
 # their true effect, which only this world tells. Where it stays below the tipping point, the estimate survives. It may still be several points off.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 model, axis = tipped["hidden does"].abs().idxmax()
 count = tipped["explained away"].value_counts()
 gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
@@ -589,7 +589,7 @@ Markdown(
 )
 
 
-# %% tags=["hide-cell"]
+# %%
 def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
     """Largest change of an estimate since the first version of a condition."""
     wide = table.pivot_table("estimate", keys, condition)
@@ -672,15 +672,15 @@ def draw_ladder(model: str) -> None:
     titled(figure, f"{model}, intervals of twelve that hold the truth: {counts}", 9)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("celeba-like")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("fairface-like")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("plantskin")
 
@@ -690,12 +690,12 @@ draw_ladder("plantskin")
 # exceed the planned {term}`tolerance`, lie within it, or stay undecided? As there, the test for *exceeds* is adjusted
 # by {term}`Holm's procedure` over the cells of a model, in each version by itself.
 
-# %% tags=["remove-input"]
+# %%
 ARMS = list(rungs["arm"].unique())
 judged = rungs[rungs["scope"] == "cell"]
 pd.crosstab(judged["arm"], judged["verdict"]).reindex(ARMS).dropna(how="all")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 KEYS = ["model", "attribute", "cell"]
 wide = 100 * judged.pivot_table("estimate", KEYS, "arm", sort=False)[ARMS]
 true_points = 100 * judged.groupby(KEYS, sort=False)["truth"].first()
@@ -730,7 +730,7 @@ question(
 # Both kinds are orthogonalised against all annotated attributes, like the axes of the audit, and walked as far
 # as the longest of them. The transects are those of the paper's recipe.
 
-# %% tags=["remove-cell"]
+# %%
 audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")
 arm = {
     what: stage.load("05_transect_generation", f"papers_{what}.npy")
@@ -738,13 +738,13 @@ arm = {
 }
 audited_faces, papers_base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
 
-# %% tags=["remove-cell"]
+# %%
 audited = stage.load("12_hidden_attributes", "audited.parquet")
 generator = load_generator("known-truth", device=device)
 w = generator.sample(n_directions, seed)  # the faces of chapter 3
 population = generator.parameters(w).cpu()
 
-# %% tags=["remove-cell"]
+# %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
 ask_model = {name: partial(networks.predict, network) for name, network in audited_models.items()}
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
@@ -775,16 +775,16 @@ placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | 
 # side on which hair is parted. Here their true values are known, so raters are left out. Every image of the
 # first transects is moved by the same step along each placebo.
 
-# %% tags=["remove-cell"]
+# %%
 FEW = max(n_papers // 8, min(n_papers, 40))
 axes = unit.select(AXES)
 
-# %% tags=["remove-cell"]
+# %%
 OFF_GRID = [name for name in unit.names if name not in AXES]
 annotated = unit.select(OFF_GRID).normals
 
 
-# %% tags=["hide-cell"]
+# %%
 def codes_along(held_normals: np.ndarray, which: slice = slice(None)) -> np.ndarray:
     """Codes of transects' grids along the axes' dual vectors, with other normals held."""
     basis = dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
@@ -807,13 +807,13 @@ def moved_along(normal: np.ndarray, which: slice) -> torch.Tensor:
 # and dark skin as two pairs of one transect.
 
 
-# %% tags=["hide-cell"]
+# %%
 def wrong(score: np.ndarray, label: pd.Series) -> np.ndarray:
     """Errors against the raters' majority, 0 or 1."""
     return ((score > 0.5) != label.to_numpy()).astype(int)
 
 
-# %% tags=["hide-cell"]
+# %%
 def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     """The majority's label of changed images, through a file as any crowd's answers come."""
     seen = crowd.perceived(facerender.visible_scores(changed))[["gender"]].set_index(index)
@@ -847,7 +847,7 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
 # passes if the intervals of all models hold zero. Their number is left out of account: it is better to lose a harmless candidate than to keep one that matters. Those that pass and the random directions
 # are the planned family *placebo directions*. In a small run first and last transects are the same.
 
-# %% tags=["remove-cell"]
+# %%
 last, last_rows = slice(n_papers - FEW, None), slice(8 * (n_papers - FEW), None)
 alone = {}
 for name, normal in fitted.items():
@@ -857,19 +857,19 @@ for name, normal in fitted.items():
 alone = pd.concat(alone, names=["candidate"]).reset_index("candidate")
 alone["clear"] = (alone["low"] > 0) | (alone["high"] < 0)
 
-# %% tags=["remove-cell"]
+# %%
 passed = ~alone.groupby("candidate")["clear"].any()
 PLACEBOS = [name for name in placebos if passed.get(name, True)]
 
-# %% tags=["remove-cell"]
+# %%
 alone["points"] = display_names.estimates_in_points(alone)
 
-# %% tags=["remove-input"]
+# %%
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
 by_do["placebo"] = passed.map({True: "yes", False: "no"})
 by_do.rename(lambda name: name.replace("_", " "))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 failed = [name.replace("_", " ") for name in CANDIDATES if not passed[name]]
 Markdown(
     f"Not harmless, and no placebo: {', '.join(failed)}. What fails is left out below."
@@ -877,7 +877,7 @@ Markdown(
     else "No candidate has an effect that this test can see; all serve as placebos."
 )
 
-# %% tags=["remove-cell"]
+# %%
 few, few_rows = slice(0, FEW), slice(0, 8 * FEW)
 walked = {
     name.replace("_", " "): found_along(
@@ -886,10 +886,10 @@ walked = {
     for name in PLACEBOS
 }
 
-# %% tags=["remove-cell"]
+# %%
 walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
 # Computed by found_along (above) with faceaudit.effects.matched.matched_effects.
 averages = walked[walked["scope"] == "average"]
 away = ((averages["low"] > 0) | (averages["high"] < 0)).sum()
@@ -897,13 +897,13 @@ change = "change in error rate (points)"
 figure = panels.intervals(averages, "placebo", "model", xlabel=change)
 titled(figure, f"{away} of {len(averages)} intervals of placebos exclude zero", 6)
 
-# %% tags=["remove-cell"]
+# %%
 in_cells = walked[walked["scope"] == "cell"]
 alarms, after_holm = in_cells["p"] < plan.level, effects.holm(in_cells["p"]) < plan.level
 of_audit = rungs[(rungs["arm"] == ARMS[0]) & (rungs["scope"] == "cell")].reset_index(drop=True)
 axis_alarms = of_audit["p"] < plan.level
 
-# %% tags=["remove-cell"]
+# %%
 cells = np.array([cell for axis, cell in planned.comparisons if axis == "skin_colour"])
 number = in_cells.groupby(["model", "placebo"]).cumcount()
 done = in_cells[["model", "placebo"]].assign(cell=cells[number])
@@ -911,7 +911,7 @@ plan.families["placebo directions"].check(
     [*done.itertuples(index=False, name=None), *product(TRAINED, failed, cells)]
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Of {len(alarms)} cells of placebos, {alarms.sum()} ({alarms.mean():.1%}) have p below {plan.level}; "
     f"without any effect at most {plan.level:.0%} should, which is {plan.level * len(alarms):.0f}. After Holm's "
@@ -934,13 +934,13 @@ Markdown(
 # Three such measures are in use. We compute all three for every effect of the audit as it was before the
 # discovery.
 
-# %% tags=["remove-cell"]
+# %%
 hidden_name = stage.load("12_hidden_attributes", "results.json")["attribute"]["followed"]
 average_leak = pd.Series(stage.load("12_hidden_attributes", "results.json")["leakage"]["before"])
 claims = of_audit.copy()
 low = claims[AXES].fillna(0).astype(int).to_numpy()  # the attribute itself at its low level
 
-# %% tags=["remove-cell"]
+# %%
 rates = {name: truth.as_grid(audited[name].to_numpy()).mean(axis=0) for name in TRAINED}
 pairs = zip(claims["model"], low, strict=True)
 claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
@@ -955,13 +955,13 @@ claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
 # how far each would have leaked.
 
 
-# %% tags=["hide-input"]
+# %%
 def faces_along(held_normals: np.ndarray) -> torch.Tensor:
     """Faces of all transects along the axes' dual vectors, with other normals held."""
     return generator.parameters(torch.from_numpy(codes_along(held_normals))).cpu()
 
 
-# %% tags=["hide-input"]
+# %%
 def forget(name: str) -> pd.Series:
     """Leakage of an annotated attribute along each axis, had it not been annotated."""
     others = [other for other in OFF_GRID if other != name]
@@ -973,16 +973,16 @@ def forget(name: str) -> pd.Series:
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
 
-# %% tags=["remove-cell"]
+# %%
 benchmark = forgotten.loc[OFF_GRID, AXES].abs().max()
 fair = benchmark >= average_leak[AXES].abs()
 
-# %% tags=["remove-input"]
+# %%
 forgotten.loc[f"{hidden_name}, in fact"] = average_leak
 forgotten = forgotten[AXES].rename(lambda name: name.replace("_", " "))
 forgotten.rename(columns=CONTRASTS).round(2)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = [
     f"- {CONTRASTS[axis]}: the benchmark leaks {benchmark[axis]:.2f}, {hidden_name} "
     f"{abs(average_leak[axis]):.2f}; it "
@@ -1027,12 +1027,12 @@ claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
 # Estimates are in points. The tipping γ is in points per unit of a hidden attribute that leaks as much as the
 # benchmark. More than a hundred is impossible for an error rate.
 
-# %% tags=["remove-cell"]
+# %%
 MEASURES = ["tipping γ", "E-value", "E of limit", "Γ"]
 claims["points"] = display_names.estimates_in_points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
 
-# %% tags=["remove-input"]
+# %%
 report = main.assign(contrast=main["attribute"].map(CONTRASTS))
 report = report.set_index(["model", "contrast", "cell"])[["points", *MEASURES]]
 report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURES)
@@ -1051,12 +1051,12 @@ report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURE
 # the attribute's measured part, from chapter 12. Good measures would put the large parts on the left. Most
 # parts are within noise of zero, and large effects have noisier parts, which alone can make a correlation.
 
-# %% tags=["remove-cell"]
+# %%
 bias = stage.load("12_hidden_attributes", "parts.parquet")
 parts_of = bias.set_index(KEYS)["effect"]
 claims["part"] = claims.set_index(KEYS).index.map(parts_of.to_dict())
 
-# %% tags=["remove-cell"]
+# %%
 claims["part"] = 100 * claims["part"].abs()
 claims["share"] = claims["part"] / (100 * claims["estimate"].abs())
 ASKED_OF = ["tipping γ", "E-value", "Γ"]
@@ -1072,7 +1072,7 @@ def few_plain_ticks(ax, values: pd.Series) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three scatter plots below each other, with one vertical axis: the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. The panels leave out values of zero or infinity, which have no place on a log axis."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots below each other, with one vertical axis: the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. The panels leave out values of zero or infinity, which have no place on a log axis."}}
 # Computed by faceaudit.effects.verdicts.e_values and faceaudit.effects.verdicts.rosenbaum_gamma;
 # the part by faceworld.scorecard.truth.parameter_effects (chapter 12).
 figure, axes = plt.subplots(3, 1, sharey=True)
@@ -1088,7 +1088,7 @@ panels.legend_above(figure)
 title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in ranks)
 titled(figure, title, 8)
 
-# %% tags=["remove-input"]
+# %%
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]
 rank["effects"] = claims[ASKED_OF].notna().sum()
 rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)

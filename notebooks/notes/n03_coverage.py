@@ -114,7 +114,7 @@ BAND = (0.92, 0.97)
 outside = ~study["coverage"].between(*BAND)
 clearly = (study["high"] < BAND[0]) | (study["low"] > BAND[1])
 
-# %% tags=["remove-cell"]
+# %%
 images = study[study["estimator"] == "image bootstrap"]["coverage"]
 clustered = study[study["estimator"] == "transect bootstrap"]["coverage"]
 title = f"Lowest coverage: images {images.min():.0%}, transects {clustered.min():.0%}"
@@ -150,7 +150,7 @@ panels.legend_above(figure).legends[0].set_title(title, {"size": 12})
 glue("units", figure, display=False)
 plt.close(figure)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
 # Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
 # reads its record.
 shape = {"figsize": (4.8, 9), "sharex": True, "sharey": True}
@@ -161,7 +161,7 @@ for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False
 axes[-1].set_xlabel("coverage (%)")
 panels.legend_above(figure, columns=2).legends[0].set_title(title, {"size": 12})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for name, part in study.groupby("estimator", sort=False):
     out, far = (int(flags[part.index].sum()) for flags in (outside, clearly))
@@ -206,7 +206,7 @@ wide.rename_axis(columns=["errors", "transects"])
 # odds would be infinite, and the audit is left out.
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 exist, endless = grid["estimable"].min(), grid["unbounded"].max()
 Markdown(
     f"Beyond Monte-Carlo error, {below.sum()} of {grid['coverage'].notna().sum()} entries are below the band and "
@@ -245,12 +245,12 @@ alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 # audits of both kinds from the book's transects, with five raters drawn anew each time, at twice the calibrated
 # noise.
 
-# %% tags=["remove-cell"]
+# %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_index(audit.index)
 
-# %% tags=["remove-cell"]
+# %%
 N_PANEL, RESAMPLES, TOP = 5, 50, n_levels("gender") - 1
 STUDIES = {"raters of its own": False, "one panel for all": True}
 people = crowd.rater_pool(seed)
@@ -258,36 +258,36 @@ people = replace(people, noise=2 * people.noise, bias=2 * people.bias)
 # Everybody is asked about every image, and no answer is rejected, cancelled or repeated.
 people = replace(people, rejected=0 * people.rejected, cancelled=0.0, repeated=0.0)
 
-# %% tags=["remove-cell"]
+# %%
 draws = {"seed": seed, "stage": "11_truth_scorecard: all raters", "pool": people}
 answers = crowd.annotate(shown[["gender"]], len(people.worker_ids), **draws)
 
-# %% tags=["remove-cell"]
+# %%
 levels = answers.pivot_table("gender", "image_id", "rater").loc[shown.index].to_numpy()
 says = {name: (audit[f"score_{name}"] > 0.5).to_numpy(int).reshape(-1, 2, 2, 2) for name in TRAINED}
 
 
-# %% tags=["hide-cell"]
+# %%
 def average_effects(errors: np.ndarray) -> np.ndarray:
     """Mean at the high level of each axis minus at its low one, of errors (..., 2, 2, 2)."""
     signs = (2 * np.indices((2, 2, 2)) - 1).reshape(3, 8) / 4
     return errors.reshape(*errors.shape[:-3], 8) @ signs.T
 
 
-# %% tags=["hide-cell"]
+# %%
 def called_male(scores: np.ndarray) -> np.ndarray:
     """`errors.majority` of an array."""
     return np.round(scores, SCORE_DIGITS) >= 0.5
 
 
-# %% tags=["hide-cell"]
+# %%
 def rated_effects(said: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Effects within transects (versions, transects, 3), of labels by scores (images, versions)."""
     wrong = (said != called_male(scores)).T.astype(float)
     return average_effects(wrong.reshape(len(wrong), -1, 2, 2, 2))
 
 
-# %% tags=["hide-cell"]
+# %%
 def resampled_scores(tidy: pd.DataFrame, n_boot: int, *, of: str, key="raters") -> pd.DataFrame:
     """Scores of gender, (images, n_boot), as other raters would have given them.
 
@@ -313,7 +313,7 @@ def resampled_scores(tidy: pd.DataFrame, n_boot: int, *, of: str, key="raters") 
     return pd.DataFrame(np.transpose(scores), images)
 
 
-# %% tags=["hide-cell"]
+# %%
 def given_by(panel: bool, random: np.random.Generator) -> tuple[np.ndarray, pd.DataFrame]:
     """Transects of an audit, and the answers of its raters: of a panel, or of each image's own."""
     faces = random.integers(n_transects, size=n_sweep)
@@ -327,7 +327,7 @@ def given_by(panel: bool, random: np.random.Generator) -> tuple[np.ndarray, pd.D
     return faces, pd.DataFrame(columns).assign(attribute="gender")
 
 
-# %% tags=["hide-cell"]
+# %%
 def rated_by(said: np.ndarray, scores: dict[str, np.ndarray]) -> pd.DataFrame:
     """A model's average effects, and what their standard errors are made of."""
     found = {of: rated_effects(said.reshape(-1, 1), score) for of, score in scores.items()}
@@ -338,7 +338,7 @@ def rated_by(said: np.ndarray, scores: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.DataFrame(columns).assign(axis=range(3))
 
 
-# %% tags=["hide-cell"]
+# %%
 def rated_audits(panel: bool) -> pd.DataFrame:
     """The same of repeated audits, each with transects and raters of its own."""
     rows, kind = [], "one panel" if panel else "raters of its own"
@@ -364,7 +364,7 @@ rated = pd.concat(tables, names=["study", None]).reset_index("study")
 # it, as [N2](n02_when_transects_fail) shows, and no width undoes that. The right one is the effect with the
 # labels that this crowd gives on average, over all choices of five raters.
 
-# %% tags=["remove-cell"]
+# %%
 # Forty times the raters are put in another order, and cut into groups of five.
 groups, chances = levels.shape[1] // N_PANEL, []
 for random in seeding.rngs(seed, "scorecard: rated, expected", range(40)):
@@ -403,7 +403,7 @@ rated = rated.assign(**held, attribute=rated["axis"].map(dict(enumerate(AXES))))
 over_studies = rated.pivot_table(list(held), ["study", "attribute"], sort=False)[list(held)]
 over_studies.rename(truth.CONTRASTS, level="attribute").style.format("{:.1%}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 own, shared = (rated[rated["study"] == study][list(held)].mean() for study in STUDIES)
 of_gender = over_studies.loc[("one panel for all", "gender"), "transects"]
 usual, twice, whole = held
@@ -434,14 +434,14 @@ claim(
 # calibrated noise. The table has the average effects and half the width of their intervals, as usual and with
 # whole raters resampled, all in points.
 
-# %% tags=["remove-cell"]
+# %%
 tidy = stage.load("06_annotation_ingestion", "annotations.parquet")
 other_labels = {
     of: resampled_scores(tidy, 4 * RESAMPLES, of=of) >= 0.5 for of in ("raters", "answers")
 }
 
 
-# %% tags=["hide-cell"]
+# %%
 def half_widths(name: str) -> pd.DataFrame:
     """A model's average effects, and half of two intervals, in points."""
     male = says[name].reshape(-1, 1)
@@ -467,7 +467,7 @@ of_book = pd.concat({name: half_widths(name) for name in TRAINED}, names=["model
 shown = of_book.drop(columns="error").rename(truth.CONTRASTS, level="attribute")
 shown.style.format("{:z.2f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 wider = of_book["± with raters"] / of_book["±"] - 1
 claim(
     "**In this run** resampled raters widen each interval of the book's audit by at most {most:.1%}, so the "

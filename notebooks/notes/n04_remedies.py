@@ -67,24 +67,24 @@ figures.style()
 renders = stage.load("02_face_world", "celeba-like.npy")
 classifier = networks.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
 
-# %% tags=["remove-cell"]
+# %%
 curves = stage.load("13_sensitivity_flips", "curves.parquet")
 accuracy = stage.load("13_sensitivity_flips", "accuracy.parquet").set_index("attribute")
 directions = stage.load("13_sensitivity_flips", "directions.npz")
 scores = stage.load("13_sensitivity_flips", "scores.npz")
 steps = stage.load("13_sensitivity_flips", "steps.npz")
 
-# %% tags=["remove-cell"]
+# %%
 codes = stage.load("13_sensitivity_flips", "codes.npy")
 PARAMETERS = stage.load("13_sensitivity_flips", "parameters.json")
 by_hand = stage.load("13_sensitivity_flips", "by_hand.parquet")
 along_fitted = stage.load("13_sensitivity_flips", "along_fitted.parquet")
 
-# %% tags=["remove-cell"]
+# %%
 SMILES, NEAR, LAMBDAS = 0.5, (0.3, 0.7), np.linspace(-1, 1, 5)  # as in chapter 13
 NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
-# %% tags=["remove-cell"]
+# %%
 drawn, after_chance = directions.pop("random"), scores.pop("random")
 at_rest = scores.pop("at rest")
 VECTORS = [name for name in directions if name != "Smiling"]
@@ -100,7 +100,7 @@ attributes = celeba.celeba_attributes(population.parameters)
 seen, unseen = slice(n_train), slice(n_train, None)
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 def score(pictures):
     """Probability of a smile of images (…, 3, height, width), in the shape of the leading axes."""
     flat = pictures.reshape(-1, *pictures.shape[-3:])
@@ -149,7 +149,7 @@ def clear(table):
 # absolute change. Codes whose score lies between the two limits in the last column are *near the boundary*. There the classifier is
 # in doubt, so a small push can change its decision.
 
-# %% tags=["hide-input"]
+# %%
 last = curves[curves["λ"] == LAMBDAS[-1]].set_index(["measure", "vector"])
 measures = ("score sensitivity", "stability", "near the boundary")
 told = {name: with_interval(last.loc[name].loc[[*directions]], "+z.3f") for name in measures}
@@ -218,7 +218,7 @@ for name, one in scores.items():
     ordered = (rises >= 0).all(axis=1) | (rises <= 0).all(axis=1)
     one_way[name] = ordered & (rises != 0).any(axis=1)
 
-# %% tags=["hide-input"]
+# %%
 orderly = share_table(one_way, "vector")[["estimate", "low", "high"]]
 doses = {"slope": mean_changes(pd.DataFrame(slopes)), "monotone": orderly}
 doses = pd.concat(doses, axis=1).rename(spoken).rename_axis("vector")
@@ -240,10 +240,10 @@ kept = (score(as_uint8(on_lines)) >= SMILES) == both_smile
 sides = {"total": kept, "positive": kept[both_smile], "negative": kept[~both_smile]}
 kept_class = share_table(sides, "ends")
 
-# %% tags=["hide-input"]
+# %%
 kept_class.style.format(precision=3, na_rep="no codes")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 told = []
 of_renders = networks.predict(classifier, renders[unseen])
 sides = {"positive": ("smile", positive.mean()), "negative": ("do not smile", 1 - positive.mean())}
@@ -301,12 +301,12 @@ for pair, both in together.items():
     crossed[pair] |= {"estimate": beyond_sum.mean, "low": low, "high": high}
 crossed = 100 * pd.DataFrame(crossed).T.rename_axis(["first vector", "second vector"])
 
-# %% tags=["hide-input"]
+# %%
 shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
 shown = shown.assign(**{"beyond the sum, per cent": with_interval(crossed, "+z.1f")})
 shown.rename(spoken)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 named = crossed.index.get_level_values(0).isin(CROSSED)
 largest = crossed.loc[~named, "estimate"].abs().max()
 found = crossed[named & clear(crossed) & (crossed["estimate"].abs() > largest)]
@@ -341,7 +341,7 @@ exact_steps = known_truth.exact_steps()
 along_exact = known_truth.changes(exact_steps, "exact")
 exact = flips.compare_sensitivities(along_exact, truth)
 
-# %% tags=["hide-input"]
+# %%
 exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.format(precision=3)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95 % intervals, and the truth by intervention."}}
@@ -371,7 +371,7 @@ again = flips.repeated_audits(by_hand, len(few), n_boot, seed)
 beside = flips.repeated_audits(by_hand, len(few), n_boot, seed, n_truth=len(many))
 as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
-# %% tags=["remove-cell"]
+# %%
 for name, step in exact_steps.items():
     walked = to_frame(world.parameters(flips.take_step(few, step)))
     by_do = to_frame(flips.do_step(world, few, step, PARAMETERS[name][0]))
@@ -379,7 +379,7 @@ for name, step in exact_steps.items():
     assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
     assert (apart["artefacts"] > 1e-3).mean() < 0.05
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 missed = exact.index[~exact["holds"].astype(bool)]
 hold = beside.mean(axis=1)
 claims.question(
@@ -410,11 +410,11 @@ fitted = flips.compare_sensitivities(along_fitted, truth)
 brought = known_truth.predicted_error(steps, truth)
 fitted["predicted"], fitted["most through"] = brought.sum(axis=1), brought.abs().idxmax(axis=1)
 
-# %% tags=["hide-input"]
+# %%
 shown = fitted[["estimate", "truth", "error", "predicted", "most through"]]
 shown.rename(spoken).style.format("{:+z.3f}", subset=shown.columns[:4])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 agreed = int((fitted["error"] * fitted["predicted"] > 0).sum())
 Markdown(
     f"The prediction has the sign of the error for {agreed} of {len(fitted)} vectors. Both are differences of uncertain "
@@ -447,7 +447,7 @@ assert n_train < 5000 or together.loc["No_Beard", ["Heavy_Makeup", "Long_Hair"]]
 # The labels are binary rules on parameters that the renderer knows. A threshold on a continuous quality is somebody's
 # decision, so the table shows all of them. Most names are CelebA's, and a few attributes exist only in this world.
 
-# %% tags=["hide-input"]
+# %%
 rules = pd.Series(celeba.RULES, name="rule").rename_axis("attribute").to_frame()
 rules["origin"] = [
     "this world" if name in celeba.ADDED_ATTRIBUTES else "CelebA" for name in rules.index
@@ -481,7 +481,7 @@ def brought_along(name, other, kind):
     return sm.OLS(place / place.std(), design).fit().params[other]
 
 
-# %% tags=["hide-input"]
+# %%
 pairs = [("smiling", "Smiling"), ("perceived gender", "Male")]
 columns = {
     (title, kind): {name: brought_along(name, other, kind) for name in VECTORS}
@@ -491,7 +491,7 @@ columns = {
 along = pd.DataFrame(columns)
 along.rename(spoken).style.format("{:+z.2f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 far_along = far = along.abs()
 kept_out = far["perceived gender", "unbalanced"] - far["perceived gender", "balanced"]
 claims.question(
@@ -541,7 +541,7 @@ path, kept = stage.path("reader.safetensors"), stage.path("reader.json")
 settings = {"seed": seed, "epochs": 3 * epochs // 2, "device": device}
 reader = networks.train_reader(pictures[taught], targets[taught], path, **settings)
 
-# %% tags=["hide-cell"]
+# %%
 true = np.column_stack([targets[name][asked] for name in targets])
 error = reader(pictures[asked])[[*targets]].to_numpy() - true
 centred, square = true - true.mean(0), error**2
@@ -557,7 +557,7 @@ reading = {
 }
 reading = pd.DataFrame(reading, index=pd.Index(targets.columns, name="attribute"))
 
-# %% tags=["hide-input"]
+# %%
 as_found = to_read(population.parameters[unseen])[[*targets]].to_numpy()
 missed = (reader(renders[unseen])[[*targets]].to_numpy() - as_found) ** 2
 reading["r2, CelebA-like"] = 1 - missed.mean(0) / as_found.var(0)
@@ -582,7 +582,7 @@ shrunk = read_share[read_share < 0.75].rename({"gender": "perceived gender"})
 on_alike = reading.loc[READ, "r2, CelebA-like"]
 weak = on_alike[on_alike < 0.5].rename({"gender": "perceived gender"})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 told = [f"{name.replace('_', ' ')} ({share:.0%})" for name, share in shrunk.items()]
 Markdown(
     (
@@ -596,7 +596,7 @@ Markdown(
     "may have moved even if its mean seems still."
 )
 
-# %% tags=["hide-cell"]
+# %%
 raters = {}
 rated = [name for name in crowd.DISAGREEMENT if name in READ]
 for name, rmse in reading.loc[rated, "rmse"].items():
@@ -670,7 +670,7 @@ noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_af
 # Computed by differs (above) and faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(noticed)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 never = [name for name, table in noticed.items() if not clear(table).any()]
 often = twice.mean().rename({"gender": "perceived gender"})
 Markdown(
@@ -727,11 +727,11 @@ shares, parts = {}, ["estimate", "low", "high"]
 for where, seen_there in changes.items():
     shares[where] = pd.DataFrame(map(own_share, seen_there, OWN.values()), [*OWN], parts)
 
-# %% tags=["hide-input"]
+# %%
 told = {where: with_interval(table, ".0%") for where, table in shares.items()}
 pd.DataFrame(told).rename(spoken).rename_axis("vector")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 shares = pd.DataFrame({where: table["estimate"] for where, table in shares.items()})
 more = shares["face world"] - shares["learned"]
 claims.question(
@@ -793,7 +793,7 @@ figures.forest(rests, rests["truth"], "change of the smile score, without the sm
 title = f"{held.sum()} of {len(rests)} intervals of the rest\nhold the truth"
 _ = axis.set_title(title, pad=34, fontsize=12)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 checked = {"total": fitted, "rest": rests}
 holds = {k: one["truth"].between(one["low"], one["high"]).sum() for k, one in checked.items()}
 off = {k: (one["estimate"] - one["truth"]).astype(float).abs() for k, one in checked.items()}
@@ -828,7 +828,7 @@ mean_smile = pd.Series({name: abs(change.mean()) for name, change in smile_chang
 smiles_more = mean_smile.index[mean_smile > mean_smile["Smiling"]]
 fit = "Smiling" not in blind and smiles_more.empty and "smiling" not in weak
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 doubts = []
 if "Smiling" in blind:
     doubts.append("On these few held-out codes the vector of smiling is within chance.")
@@ -846,7 +846,7 @@ Markdown(
     "samples. So the figure below shows how to ask, and its answer is open."
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
 # Computed by split_by_smile (under "Take the smile out") with
 # faceaudit.sensitivity.measures.decompose_score_change.
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.6 * len(VECTORS))).gca()
@@ -887,7 +887,7 @@ left = pd.DataFrame({name: table.loc["rest"] for name, table in explained.items(
 owed = left.loc[clear(left), "estimate"]
 far = owed.index[owed.abs() > farthest]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 told = [f"{listed([name])} ({size:+z.3f})" for name, size in owed.items()]
 Markdown(
     "The raters see no clear change of the smile along the vector of smiling, so the parts cannot be estimated "
@@ -905,14 +905,14 @@ Markdown(
 # if steps differ in length. The score moves the *other way* along a vector than by hand if both changes are
 # clear and their signs differ.
 
-# %% tags=["hide-input"]
+# %%
 known = [name for name in explained if name in truth.index]
 totals = pd.DataFrame({name: explained[name].loc["total"] for name in known}).T
 sides = {"total": totals, "rest": left.loc[known], "by hand": truth.loc[known]}
 told = {k: with_interval(one, "+z.3f", "not estimable") for k, one in sides.items()}
 pd.DataFrame(told).rename(spoken)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 truly = truth.loc[known]
 contrary = clear(totals) & clear(truly) & (totals["estimate"] * truly["estimate"] < 0)
 opposite = totals.index[contrary]

@@ -71,7 +71,7 @@ gate = card.pop("gate")
 z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
 # Computed by examine in benchmarks/learned_generator.py, which wrote the card.
 figure = figures.gallery(
     np.concatenate([renders[:16], samples[:16]]),
@@ -127,7 +127,7 @@ def unlike(pictures):
     return float((pictures - back).abs().mean() / (pictures - pictures.roll(1, 0)).abs().mean())
 
 
-# %% tags=["hide-cell"]
+# %%
 made = generator.synthesize(z)
 r2 = 1 - ((generator.encode(made) - z) ** 2).mean() / z.var()
 drawn_first = torch.from_numpy(renders[: len(made)].copy()).to(device).float() / 255
@@ -142,7 +142,7 @@ off = f"What comes back is off by {unlike(drawn_first):.0%} of the difference\n"
 off += f"of two renders, by {unlike(made):.0%} of that of two samples"
 _ = figure.suptitle(off, size=14)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"The encoder reads {float(r2):.0%} of the variance of the samples' codes. A sample differs from its "
     f"reconstruction {unlike(made):.2f} times as much as from another sample. For renders the ratio is "
@@ -180,7 +180,7 @@ sets = {"other renders": other, "renders, blurred": blurred, "samples": samples[
 # count, on both sides.
 
 
-# %% tags=["hide-input"]
+# %%
 def frechet_distance(real, made):
     """|m₁ - m₂|² + tr(C₁ + C₂ - 2 (C₁ C₂)^½); missing where there are too few images for C."""
     if min(len(real), len(made)) <= real.shape[1]:
@@ -210,7 +210,7 @@ quality.style.format(precision=2, na_rep="too few images")
 # %%
 short = quality.loc["samples"] < quality.loc["other renders"] - 0.05
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 perfect, blurry, made_as = (quality.loc[name] for name in sets)
 told = (
     f"{made_as['precision']:.0%} of the samples lie among the renders, against "
@@ -240,14 +240,14 @@ def listed(names):
     return f"{', '.join(some)} and {last}" if some else last
 
 
-# %% tags=["hide-cell"]
+# %%
 def with_interval(table, form):
     """Every row as text: estimate [low, high]."""
     rows = table[["estimate", "low", "high"]].to_numpy(float)
     return pd.Series([f"{a:{form}} [{b:{form}}, {c:{form}}]" for a, b, c in rows], table.index)
 
 
-# %% tags=["hide-input"]
+# %%
 found = gate["parts"]
 measures = {
     "codes on the right side of the smiling vector's boundary": gate["smiling"],
@@ -282,7 +282,7 @@ _ = axis.set_title(
     f"{above} of {len(ranked)} vectors tell held-out codes\napart better than chance"
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 blind = accuracy.index[accuracy["low"] <= 0.5]
 Markdown(
     f"For {listed(blind)} the interval contains one half. Changes along these vectors say little about their names."

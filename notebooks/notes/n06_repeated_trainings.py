@@ -127,7 +127,7 @@ _ = ax.set_title(f"{clear.sum()} of {len(clear)} differences to the control excl
 # themselves differ. The last row compares two networks, each trained once. Its interval covers the choice of faces only. It
 # leaves out the training, and it is not adjusted for the number of rows.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 known_rows = by_fmr.dropna(subset=["low", "high"])
 verdict = pd.Series("no clear gap", known_rows.index)
 verdict[known_rows["low"] > 0] = "**more false matches in the rare groups**"
@@ -181,7 +181,7 @@ match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 by_set = stage.load("15_verification_curves", "results.json")["over_trainings"]
 by_set = pd.DataFrame(by_set).set_index(["measure", "composition"])
 
-# %% tags=["hide-input"]
+# %%
 shown = 100 * by_set[["estimate", "low", "high", "within", "between"]]
 shown = shown.join(by_set[["p", "p_holm"]]).rename(columns={"p_holm": "p after Holm"})
 shown = shown.rename(index=str.title, level="composition")
@@ -247,7 +247,7 @@ glue("each-training", figure, display=False)
 plt.close(figure)
 
 
-# %% tags=["hide-input"]
+# %%
 def told(label: str, row: pd.Series) -> str:
     """What the trainings of a composition leave of its effect."""
     own = one_by_one.loc[label]
@@ -260,7 +260,7 @@ def told(label: str, row: pd.Series) -> str:
     )
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 spreads = 100 * by_set[["within", "between"]]
 least, most = spreads.min(), spreads.max()
 Markdown(
@@ -312,7 +312,7 @@ apart = [
 paired = training_effects(sum(apart), 0 * apart[0], group_of, ends, known)
 paired = paired.loc["recogniser"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_fmr = by_set.loc["FMR"]
 claims.question(
     "Over trainings, the effect on the gap in false matches is {kept:points} points on average of the "
@@ -385,12 +385,12 @@ compared_cells = (
     both.groupby(cell).mean().join(difference).loc[names].reindex(GROUPS, level="group")
 )
 
-# %% tags=["hide-input"]
+# %%
 estimable = compared_cells.dropna(subset=["low", "high"])
 named = estimable.rename(index=NAMED)[["walked", "do", "estimate", "low", "high"]]
 (100 * named).style.format("{:z.1f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 apart = (estimable["low"] > 0) | (estimable["high"] < 0)
 Markdown(
     f"The table shows {len(estimable)} of {len(compared_cells)} comparisons. In the others all seeds differ equally, so there is "

@@ -178,13 +178,13 @@ STEPS = 4
 MOVED = AXES[:2]  # skin colour and hair length
 BETWEEN = np.arange(1, STEPS - 1) / (STEPS - 1)
 
-# %% tags=["hide-cell"]
+# %%
 steps = stage.load("05_transect_generation", "steps.npy").copy()  # of the eight cells
 base = stage.load("05_transect_generation", "fitted_base.npy").copy()
 world = load_generator("known-truth", device=device, size=image_size)
 
 
-# %% tags=["hide-cell"]
+# %%
 def walked(axis: str) -> torch.Tensor:
     """Faces at the inner steps of an axis, in every cell of the others."""
     place = AXES.index(axis)
@@ -231,7 +231,7 @@ for axis in MOVED:
 # %% [markdown]
 # The inner steps join the two ends of each transect. One array per model and axis then has the errors of all transects at all steps.
 
-# %% tags=["hide-cell"]
+# %%
 SHAPE = {axis: [STEPS - 2 if a == axis else 2 for a in AXES] for axis in MOVED}
 
 
@@ -244,12 +244,12 @@ def by_step(ends: np.ndarray, middle: np.ndarray, axis: str) -> np.ndarray:
     return steps.reshape(len(steps), STEPS, -1)
 
 
-# %% tags=["hide-cell"]
+# %%
 set_to = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 for axis in MOVED:
     audit[f"exact_{axis}"] = facerender.to_frame(set_to)[axis].to_numpy()
 
-# %% tags=["hide-cell"]
+# %%
 exact_dose = {a: by_step(grid(f"exact_{a}"), between[a]["exact"], a) for a in MOVED}
 rated_dose = {a: SCALE[a] * by_step(grid(a), between[a]["rated"], a) for a in MOVED}
 typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items()}
@@ -259,7 +259,7 @@ typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items
 # left to right: hair that darkens with the skin, a jaw that widens, earrings that appear. Such a change is a part of the dose, and the
 # estimates of this section include it.
 
-# %% tags=["hide-cell"]
+# %%
 ends = np.arange(len(audit)).reshape(-1, *[2] * len(AXES))  # images stand in the order of levels
 
 
@@ -280,7 +280,7 @@ figure.set_size_inches(NARROW, 2.8)
 glue("one-face", figure, display=False)
 plt.close(figure)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 shown = {axis.replace("_", " "): dose.mean((0, 2)) for axis, dose in rated_dose.items()}
 Markdown(
     "; ".join(
@@ -294,25 +294,25 @@ Markdown(
 # The steps are equal in the latent space, and less equal to the eye. The truth takes the same doses, as the renderer counts them. We set each
 # dose by intervention on new base faces, the first ones of the truth of [](11_who_was_right), and change only that.
 
-# %% tags=["hide-cell"]
+# %%
 recipe = stage.load("05_transect_generation", "results.json")
 names = (*AXES, *recipe["held"], "age")
 exact_planes = Hyperplanes(names, *world.exact_hyperplanes(names))
 youngest = float(world.decision_value("age", recipe["adult"]))
 held = {name: float(world.decision_value(name, dose)) for name, dose in recipe["held"].items()}
 
-# %% tags=["hide-cell"]
+# %%
 drawn = {"youngest": youngest, "held": held, "seed": seed, "stage": "10_effects_and_truth"}
 n_scored = n_truth // 4
 n_dosed = min(n_transects // 2, n_scored)
 latents = transects.base_latents(world, exact_planes, AXES, n_dosed * 3 // 2, **drawn)
 
-# %% tags=["hide-cell"]
+# %%
 true_base = world.parameters(torch.from_numpy(latents))
 true_base = true_base[torch.from_numpy(loose_hair(true_base))][:n_dosed]
 
 
-# %% tags=["hide-cell"]
+# %%
 def intervened(axis: str) -> torch.Tensor:
     """The true base faces at the inner doses of an axis, in every cell of the others."""
     ends = doses | {axis: typical[axis][1:-1].tolist()}
@@ -343,7 +343,7 @@ again = render_to_store(same, image_size, stage.path("same.npy"), device=device)
 assert np.abs(again.astype(int) - pictures[: len(again)]).max() <= 1
 
 
-# %% tags=["hide-cell"]
+# %%
 def true_steps(axis: str, model: str) -> np.ndarray:
     """True errors at every step of an axis; the right answer is that of the lowest step."""
     answers = true_between[axis][model].reshape(-1, *SHAPE[axis]) > 0.5
@@ -361,7 +361,7 @@ steps_true = {(a, m): true_steps(a, m) for a in MOVED for m in TRAINED}
 # noise.
 
 
-# %% tags=["hide-cell"]
+# %%
 def per_unit(change: np.ndarray, dose: np.ndarray) -> np.ndarray:
     """Values (n, m) whose mean is the mean change of the outcome per unit of dose, for changes
     (n, m); their standard deviation is that of the ratio's influence function (delta method)."""
@@ -404,7 +404,7 @@ true_dose = {
     a: SCALE[a] * np.broadcast_to(typical[a][:, None], rated_dose[a].shape[1:])[None] for a in MOVED
 }
 
-# %% tags=["hide-cell"]
+# %%
 found, true = readings(steps_found, rated_dose), readings(steps_true, true_dose)
 spans = {axis: (dose[:, -1] - dose[:, 0]).mean() for axis, dose in rated_dose.items()}
 one_error = {"change": lambda _: 1, "bend": lambda _: 1 / (STEPS - 2), "per step": lambda a: 1 / a}
@@ -412,7 +412,7 @@ unit = [one_error[reading](spans[axis]) for reading, axis, *_ in found.columns]
 dosed = beside_truth(together(found, np.array(unit)), true).sort_index()
 
 
-# %% tags=["hide-cell"]
+# %%
 def plotted(axis: str) -> pd.DataFrame:
     """The curves of an axis, with their doses; at the lowest one nothing has changed yet."""
     table = dosed.loc[("change", axis)].copy()
@@ -488,7 +488,7 @@ draw_doses(plotted("hair_length"), "hair_length", "hair length, in steps of the 
 # answer. The tables list the steepest curves and the clearest bends, in points of the error rate.
 
 
-# %% tags=["hide-cell"]
+# %%
 def in_words(table: pd.DataFrame):
     """A table to look at: points with a sign, yes or no, names without underscores."""
     shown = table.assign(agrees=np.where(table["agrees"], "yes", "no")).style
@@ -511,7 +511,7 @@ bends = bends.assign(points=display_names.estimates_in_points(bends), true=100 *
 bent = bends[bends["clear"]].sort_values("estimate", key=np.abs, ascending=False)
 in_words(bent.head(8)[["points", "true", "agrees"]])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 points_on = dosed.loc["change"].query("step > 0")
 Markdown(
     f"{points_on['holds'].mean():.0%} of {len(points_on)} points of the curves have a "
@@ -538,7 +538,7 @@ def of_all(grids: dict, coefficients: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(values, axis=1, names=["model"])
 
 
-# %% tags=["hide-cell"]
+# %%
 one_error = SIMPLE.abs().max(axis=1)
 of_errors = {model: errors_found[model] for model in TRAINED}
 found = {"scores": of_all(wrong_found, SIMPLE), "errors": of_all(of_errors, SIMPLE)}
@@ -546,7 +546,7 @@ true = {"scores": of_all(wrong_true, SIMPLE), "errors": of_all(errors_true, SIMP
 unit = np.concatenate([np.zeros(3 * len(SIMPLE)), np.tile(one_error, 3)])
 section = together(pd.concat(found, axis=1), unit)
 
-# %% tags=["hide-cell"]
+# %%
 compared = {}
 for outcome in found:
     part = section.loc[outcome]
@@ -554,7 +554,7 @@ for outcome in found:
     compared[outcome] = beside_truth(part, true[outcome])
 compared = pd.concat(compared, names=["outcome"])
 
-# %% tags=["hide-cell"]
+# %%
 in_cells = compared.query("held != 'average'")
 by_scores = in_cells.loc["scores"].query("contrast in ['skin colour', 'hair length']")
 
@@ -588,7 +588,7 @@ def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
 # faceaudit.effects.verdicts.max_t_intervals.
 draw_beside_truth(by_scores, "change in the probability of the wrong answer (points)")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 clear = in_cells.groupby("outcome")["clear"].sum()
 both = pd.DataFrame({name: in_cells["clear"].loc[name] for name in found})
 finer = clear["scores"], clear["errors"], len(both)
@@ -616,7 +616,7 @@ SKINS = dict(enumerate(schema.LEVEL_NAMES["skin_colour"]))
 skin_axis = AXES.index("skin_colour")
 
 
-# %% tags=["hide-cell"]
+# %%
 def variance(residual: np.ndarray, face: np.ndarray) -> float:
     """Variance of a mean with whole faces (transects) as units; NaN for one of them."""
     sums = np.bincount(np.unique(face, return_inverse=True)[1], residual)
@@ -661,7 +661,7 @@ def by_group(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
     return pd.concat(tables, names=["answer", "group"])
 
 
-# %% tags=["hide-cell"]
+# %%
 score_found = {m: grid(f"score_{m}") for m in TRAINED}
 reliable = {("found", m): by_group(score_found[m], label_found) for m in TRAINED}
 reliable |= {("true", m): by_group(score_true[m], label_true) for m in TRAINED}
@@ -710,7 +710,7 @@ draw_reliability(reliable)
 # squares with chance subtracted {cite:p}`verified-calibration`, found and true.
 
 
-# %% tags=["hide-cell"]
+# %%
 def calibration_error(bins: pd.DataFrame) -> pd.Series:
     """The expected calibration error, what of it chance alone makes, and a version without it."""
     bins = bins[bins["gap_se"].notna()]
@@ -756,7 +756,7 @@ sure = beside_truth(together(found, 1 / 2 ** (len(AXES) - 1)), true)
 sure = sure.assign(points=display_names.estimates_in_points(sure), true=100 * sure["truth"])
 in_words(sure[["points", "true", "agrees"]])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 apart = sure.xs("dark − light", level=1)
 says = ["makes no clear difference", "is too sure of dark skin", "is not sure enough of dark skin"]
 signs = np.sign(apart["low"]).where(np.sign(apart["low"]) == np.sign(apart["high"]), 0).astype(int)
@@ -792,7 +792,7 @@ def at_thresholds(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
     return pd.concat(parts, axis=1, names=["contrast", "held", "threshold"])
 
 
-# %% tags=["hide-cell"]
+# %%
 found = {m: at_thresholds(score_found[m], label_found) for m in TRAINED}
 true = {m: at_thresholds(score_true[m], label_true) for m in TRAINED}
 found, true = (pd.concat(each, axis=1, names=["model"]) for each in (found, true))
@@ -839,7 +839,7 @@ draw_thresholds(everywhere)
 # At a low threshold the model calls more women men, and an attribute can then decide about more women. At a high threshold the same holds for men. So *the*
 # effect of skin belongs to one way of using the model. The last column of the table says at how many thresholds the band holds the truth.
 
-# %% tags=["hide-input"]
+# %%
 grouped = everywhere.groupby(["contrast", "model", "held"], sort=False)
 low, high = everywhere["low"] > 0, everywhere["high"] < 0
 spread = pd.DataFrame(
@@ -860,7 +860,7 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 # with the threshold. We repeat its rule word for word, with the shares of the plan, at several thresholds. The found effect is widened by the error of the
 # instrument, as measured at one half.
 
-# %% tags=["hide-cell"]
+# %%
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 verdict_there = stage.load("11_who_was_right", "results.json")
 
@@ -913,7 +913,7 @@ def found_effect(model: str, threshold: float) -> tuple[float, ...]:
 # %%
 CHOSEN = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 
-# %% tags=["hide-cell"]
+# %%
 rows = {}
 for model, threshold in product(TRAINED[:2], CHOSEN):
     gap, found = counted_gap(model, threshold), found_effect(model, threshold)
@@ -927,12 +927,12 @@ for model, threshold in product(TRAINED[:2], CHOSEN):
 verdicts = pd.DataFrame(rows).T.rename_axis(["model", "threshold"])
 verdicts.style.format_index(precision=2, level="threshold")
 
-# %% tags=["remove-cell"]
+# %%
 there = verdict_there["blame"]
 for model in TRAINED[:2]:  # the same rule on the same numbers gives the same word
     assert verdicts.loc[(model, 0.5), "blame on skin"] == there[model], (model, there)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model, words in verdicts["blame on skin"].groupby("model", sort=False):
     usual = words.loc[(model, 0.5)]
@@ -951,7 +951,7 @@ Markdown("The verdict by threshold, in this run:\n\n" + "\n".join(lines))
 # faces and pictures of the section on scores.
 
 
-# %% tags=["hide-input"]
+# %%
 def true_effect(model: str, threshold: float) -> tuple[float, ...]:
     """Effect of dark skin on women, from the faces of the truth, with its interval."""
     wrong = ((score_true[model] > threshold) != (label_true == 1)).astype(float)
@@ -980,7 +980,7 @@ beside.style.format_index(precision=2, level="threshold")
 # sorted. Shares have Wilson's intervals.
 
 
-# %% tags=["hide-cell"]
+# %%
 def share(name: str, pairs: np.ndarray) -> dict[str, float]:
     """Share of the pairs that turned, with Wilson's interval."""
     turned, size = pairs.mean(), np.array(len(pairs), float)
@@ -1006,7 +1006,7 @@ def sides(grids: dict) -> pd.DataFrame:
     return table.assign(net=net, changed=changed)
 
 
-# %% tags=["hide-cell"]
+# %%
 turned, truly = (sides(errs).loc[MOVED] for errs in (errors_found, errors_true))
 turned[["true_harmed", "true_helped"]] = truly[["harmed", "helped"]]
 
@@ -1063,7 +1063,7 @@ draw_flips(turned.loc["skin_colour"])
 # interval), sorted by how many faces change sides. A cell chosen for a large number is large by luck as well. So we measure it on the other half.
 
 
-# %% tags=["hide-cell"]
+# %%
 def with_net_interval(table: pd.DataFrame) -> pd.DataFrame:
     """Shares of cells, and Tango's interval of harmed minus helped."""
     counts = (table[["harmed", "helped"]].mul(table["n"], axis=0)).round().assign(n=table["n"])
@@ -1077,7 +1077,7 @@ halves = [
     for half in np.split(np.arange(n_transects), [n_transects // 2])
 ]
 
-# %% tags=["hide-cell"]
+# %%
 first_half, other_half = (half.drop(index="null", level="model") for half in halves)
 zero = first_half[(first_half["low"] <= 0) & (first_half["high"] >= 0)]
 chosen = zero["changed"].sort_values(ascending=False).rename("changed, first half")
@@ -1094,7 +1094,7 @@ shown.rename(lambda name: name.replace("_", " "), level="attribute").rename(
 # The faces of the first of these cells: on the left those that lose most by the change, on the right those that gain most. The model's answer is written
 # above each picture. Look at ears and torn pictures too. They may have a share in the gain.
 
-# %% tags=["hide-cell"]
+# %%
 attribute, model, cell = hidden.index[0]
 others = [axis for axis in AXES if axis != attribute]
 level_of = {axis: int(hidden.iloc[0][axis]) for axis in others}
@@ -1113,7 +1113,7 @@ places = [audit.index.get_loc(pair[level]["image_id"][face]) for level in (0, 1)
 path = stage.path("turned.npy")
 large = render_to_store(set_to[places], figure_size, path, device=device)
 
-# %% tags=["hide-cell"]
+# %%
 right = audit.iloc[places][f"error_{model}"] == 0
 male = audit.iloc[places][f"score_{model}"]
 titles = [f"{p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)]
@@ -1123,7 +1123,7 @@ titles = [f"{p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right,
 figure = figures.gallery(large, 2 * SHOWN, titles, schema.LEVEL_NAMES[attribute])
 figure.set_size_inches(NARROW, 2.8)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 first = hidden.iloc[0]
 agree = (turned["harmed_low"] <= turned["true_harmed"]) & (
     turned["true_harmed"] <= turned["harmed_high"]
@@ -1183,7 +1183,7 @@ def audited(number: int) -> pd.Series:
 # %%
 ideal = pd.DataFrame([audited(number) for number in range(AUDITS)])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 flat = crossed.drop(index="null", level="model")
 strongest = flat[flat["clear"]]["estimate"].abs().idxmax() if flat["clear"].any() else None
 all_hold = ideal.all(axis=1)
@@ -1197,7 +1197,7 @@ Markdown(
     + (f" The strongest is {', '.join(filter(None, strongest))}." if strongest else "")
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 question(
     "The simultaneous intervals all hold together in {all:.0%} of {n} ideal audits ({low:.0%} to "
     "{high:.0%}), where 95 % are promised. One such interval in twenty leaves out 95 % although the "

@@ -100,7 +100,7 @@ drawn = draw_network_weights(stylegan2.StyleGAN2(config), seed)
 for block in drawn.synthesis.children():  # most of its colours would be out of range
     block.torgb.weight /= 3
 
-# %% tags=["hide-input"]
+# %%
 published = stage.path("published.pt")
 weights = drawn.state_dict()
 named = {there: weights[here] for there, here in rosinality_names(weights)}
@@ -166,7 +166,7 @@ again = load_checkpoint(converted)
 z = torch.from_numpy(seeding.normals(seed, "19_real_generators", range(6), network.z_dim)).float()
 made = [one.synthesis(one.mapping(z)) for one in (drawn, network, again)]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 alike = all(torch.equal(made[0], other) for other in made[1:])
 claim(
     "The network as it was made, as it was read and as it was converted gives the same {n} images, bit by "
@@ -232,7 +232,7 @@ def moved(which, steps=(-1, -0.5, 0, 0.5, 1)) -> torch.Tensor:
 rows = torch.cat([moved(which) for which in layers.values()]).cpu()
 gallery = figures.gallery(rows, 5, row_labels=[*layers])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 same = {name: torch.equal(by_space["W"], images) for name, images in by_space.items()}
 claim(
     "The images of {n} codes are the same bit by bit, whether they are made from W, from W+ or from S.",
@@ -493,7 +493,7 @@ axis.figure.set_size_inches(4.8, 5.4)
 assert len(both) == len(ours)
 assert np.array_equal(pixels, images)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "The folder of files gives the same estimates as chapter 11 on the same images. {inside} of {n} "
     "intervals hold the truth.",
@@ -502,7 +502,7 @@ claim(
     n=len(inside),
 )
 
-# %% tags=["remove-cell"]
+# %%
 combinations = [
     {*product(*((0, 1) if name == row["attribute"] else (int(row[name]),) for name in WORDS))}
     for _, row in cell[~inside].iterrows()
@@ -516,7 +516,7 @@ of_sample = frame.groupby([f"{name}_level" for name in WORDS])["error"].mean()
 # draw. Effects that share a combination of levels share its luck, and miss together.
 # [](n10_direct_effects) repeats such ideal audits, and counts how often one sample is so unlucky.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 named = [
     f"All misses share *{display_names.held_in_words(dict(zip(WORDS, levels, strict=True)))}*: the model "
     f"misreads {of_sample[levels]:.1%} of these images, and {of_truth[:, *levels].mean():.1%} on the "
@@ -559,7 +559,7 @@ skin[["estimate", "low", "high", "n", "missing"]].rename(lambda name: name.repla
 # The second row alone would be an audit of the faces that the detector let pass. Pairs with a missing face drop out of it, and the first row
 # is about these faces. The third row counts a missed face as a failure, as the person in front of the camera does.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "A detector that misses dark pictures finds fewer faces with dark skin: the rate of faces that are "
     "not found rises by {lost:points} points. Dark skin changes the error rate among faces "

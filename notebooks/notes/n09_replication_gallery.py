@@ -69,7 +69,7 @@ NARROW = 4.8  # inches, so that a phone shows the words of a figure
 # {numref}`fig-trap-strata` does. Here are the two controls of the book on the same portraits: the model with a
 # planted bias, and the null control that errs at random.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
 strata = stage.load("01_observational_audit", "strata.parquet")
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
@@ -84,7 +84,7 @@ _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower cente
 # our imitation, on which chapter 1 counts. {numref}`fig-hair-skin` compares it with the other sets.
 
 
-# %% tags=["hide-cell"]
+# %%
 def levels_of(column: pd.Series) -> list:
     """What occurs in a column, in the order of its categories or else as it comes."""
     categories = isinstance(column.dtype, pd.CategoricalDtype)
@@ -111,7 +111,7 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax) -> None:
     sns.move_legend(ax, **ABOVE, ncol=len(hues), title=None)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
 # Computed by faceaudit.annotations.schema.scores (chapter 1).
 portraits = stage.load("01_observational_audit", "ppb.parquet")
 violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4.2)).gca())
@@ -122,7 +122,7 @@ violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4
 # Fig. 2 of {cite:t}`transects` is a grid of one face with a classifier's answers. {numref}`fig-world-synopsis` has
 # the answers of the CelebA-like model. The same face gets these answers from the FairFace-like one.
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
 # Computed by faceworld.networks.classifiers.predict (chapter 2).
 asked = stage.load("02_face_world", "synopsis.parquet")["fairface-like"]
 pictures = stage.load("02_face_world", "figures/synopsis.npy")
@@ -155,7 +155,7 @@ in_both = pd.DataFrame(
     ["hair_length", "smiling"],
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 # Errors of R² (Olkin and Finn 1995), and of a mean of two shares, each of its own class.
 smiles = (scores["smiling"] > 0.5).mean()
 variance = {
@@ -184,7 +184,7 @@ claim(
 # The figure shows the maps of {numref}`fig-leakage` once more for the dual basis, now with all numbers. {cite:t}`transects` print no such
 # matrix. Their Fig. 5 shows single faces, and {numref}`fig-raw-and-dual` shows ours.
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
 # Computed by faceaudit.latents.orthogonalization.leakage (chapter 4).
 ratios = stage.load("04_orthogonalization", "leakage.parquet").query("basis == 'dual'")
 order = {"index": ratios["moved"].unique(), "columns": ratios["measured"].unique()}
@@ -200,7 +200,7 @@ _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**o
 # each cell is one step along each dual vector away. All cells of a row have the same intended hair, and all
 # cells of a column the same intended skin.
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
 # Computed by faceaudit.latents.transects.grid (chapter 5).
 square = stage.load("05_transect_generation", "square.npy")
 ends = stage.load("05_transect_generation", "square.json")
@@ -280,7 +280,7 @@ pace["people at work, fast"] = pace["answers per second"] * fast
 pace["people at work, slow"] = pace["answers per second"] * slow
 pace.style.format(precision=1).hide(axis="index")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 columns = ["image_id", "annotator_id", "seconds"]
 visits = stage.load("06_annotation_ingestion", "annotations.parquet", columns).drop_duplicates()
 ours = visits["seconds"].median() / 8
@@ -302,7 +302,7 @@ Markdown(
 # far, in levels, the clearest faces lie beyond the ends of the scale: clear cases then get the end's answer
 # from everybody. "Measured" was fitted to published ratings, "from agreement" to a published alpha.
 
-# %% tags=["remove-input"]
+# %%
 noise = pd.DataFrame(
     {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
 ).T
@@ -312,7 +312,7 @@ noise.assign(**{column: noise[column].str.replace("_", " ") for column in ["orig
 # A {term}`cue` adds its *strength* to the score of perceived gender, from zero (female) to one (male), between
 # the two ends of its own scale. At its *neutral* score it adds zero.
 
-# %% tags=["remove-input"]
+# %%
 pd.set_option("display.max_colwidth", None)
 pd.DataFrame({name.replace("_", " "): vars(cue) for name, cue in crowd.CUES.items()}).T
 
@@ -323,12 +323,12 @@ pd.DataFrame({name.replace("_", " "): vars(cue) for name, cue in crowd.CUES.item
 # table has the decision value at which the fitted score is one half, which is near zero where a plane is right
 # for its raters, and the way from a tenth of the scale to nine tenths.
 
-# %% tags=["remove-cell"]
+# %%
 walked = stage.load("05_transect_generation", "lines.parquet")
 lines = stage.load("05_transect_generation", "lines.npy")[:, :, ::4, ::4]
 nine = stage.load("06_annotation_ingestion", "lines_answers.parquet")
 
-# %% tags=["remove-cell"]
+# %%
 curves, chosen, CURVES = {}, {}, ("hair_length", "gender", "skin_colour")
 for name in CURVES:
     rows = np.flatnonzero(walked["attribute"] == name)
@@ -338,7 +338,7 @@ for name in CURVES:
     mean = chosen[name] @ levels / (9 * levels[-1])
     curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts rise from left to right, most of them on a few neighbouring levels, and a curve runs through them."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper, which has as many images and annotators."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts rise from left to right, most of them on a few neighbouring levels, and a curve runs through them."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper, which has as many images and annotators."}}
 # Computed by faceworld.crowd.annotate (chapter 6) and statsmodels.api.GLM (above).
 fig, axes = plt.subplots(6, 1, figsize=(figures.WIDTH, 7.6), height_ratios=[1, 2.3] * 3)
 for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
@@ -353,7 +353,7 @@ for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
     bottom.plot(np.arange(len(rows)) + 0.5, heights, color=figures.VERMILION, alpha=0.6)
     bottom.set(xlabel="", ylabel="")
 
-# %% tags=["remove-input"]
+# %%
 fits = pd.DataFrame({name.replace("_", " "): fit.params.to_numpy() for name, fit in curves.items()})
 middle, width = -fits.loc[0] / fits.loc[1], 2 * np.log(9) / fits.loc[1]
 pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
@@ -365,7 +365,7 @@ pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
 # distance between two neighbouring levels is a yardstick for it, because answers on two adjacent levels are all
 # that one can hope for.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
 # Computed by faceaudit.annotations.schema.standard_deviation (chapter 6).
 spread = stage.load("06_annotation_ingestion", "spread.parquet")
 steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
@@ -396,7 +396,7 @@ _ = ax.set_title(title, fontsize=12)
 # Below are the eight images of the first transect, which was not selected. Above each image are the gender that
 # was intended and the mean score that raters gave, from zero (female) to one (male).
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
 # Computed by faceaudit.annotations.schema.scores (chapter 6).
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 images = stage.load("05_transect_generation", "fitted_images.npy")
@@ -412,7 +412,7 @@ _ = figures.gallery(images[one.index], 4, titles)
 # The eighth question asks how fake an image looks. The same crowd rated random faces and the transects. The
 # second figure orders random faces by their mean score, and samples the right half of the ranking more densely.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
 # Computed by faceaudit.annotations.schema.scores (chapter 6).
 random_faces = stage.load("06_annotation_ingestion", "fakeness_random.parquet")["fakeness"]
 of_transects = stage.load("06_annotation_ingestion", "scores.parquet")["fakeness"]
@@ -431,7 +431,7 @@ _ = ax.set_title(
     fontsize=12,
 )
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
 # Computed by faceaudit.annotations.schema.scores (chapter 6).
 picked = stage.load("06_annotation_ingestion", "fakeness_of_faces.parquet")["fakeness"]
 portraits = stage.load("06_annotation_ingestion", "fakeness_faces.npy")
@@ -444,7 +444,7 @@ _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
 # and 12 of {cite:t}`transects` compare CelebA-HQ, FFHQ, PPB and the transects in all attributes. Our three
 # sets borrow only the proportions of the real ones.
 
-# %% tags=["hide-cell"]
+# %%
 made = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 made = made.join(stage.load("06_annotation_ingestion", "scores.parquet"))
 made = made.join(stage.load("07_pruning", "kept.parquet"))
@@ -454,13 +454,13 @@ grids = {"all": made[made["adult"]], "kept": made[made["adult"] & made["kept"]]}
 seen_in = [rows.assign(population=name) for name, rows in grids.items()]
 seen_in = pd.concat([drawn.replace({"population": SETS}), *seen_in]).reset_index(drop=True)
 
-# %% tags=["hide-cell"]
+# %%
 seen_in["seen as"] = error_rates.majority(seen_in["gender"]).map({0: "female", 1: "male"})
 seen_in["skin"] = error_rates.discretize(seen_in["skin_colour"], *error_rates.STRATA["skin_colour"])
 seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
 # Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
 fig, grid = plt.subplots(6, 1, figsize=(NARROW, 10), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
@@ -473,7 +473,7 @@ sizes = seen_in["population"].value_counts(sort=False)
 panel.set_xticks(range(len(sizes)), [f"{name}\n{n:,}" for name, n in sizes.items()])
 _ = fig.legend(handles, texts, loc="outside upper center", ncol=2)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 means = seen_in.groupby(["seen as", "population"], observed=True)[[*compared]].mean()
 apart = (means.loc["male"] - means.loc["female"]).abs()
 lines = [
@@ -484,7 +484,7 @@ lines = [
 ]
 Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
 # Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
 fig, grid = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for panel, gender in zip(grid, ("female", "male"), strict=True):
@@ -508,7 +508,7 @@ _ = fig.legend(handles, [f"{text} skin" for text in texts], loc="outside upper c
 # and *real* the share that they do not call likely fake. With a generator of your own, the own scores are
 # unknown.
 
-# %% tags=["hide-cell"]
+# %%
 AXES = ["skin_colour", "hair_length", "gender"]
 LEVELS = [f"{axis}_level" for axis in AXES]
 
@@ -524,7 +524,7 @@ generator = load_generator("known-truth", device=device)
 codes = generator.sample(len(seen), seed)  # the faces of that chapter, in their order
 random = {"own": facerender.visible_scores(generator.parameters(codes)), "seen": seen}
 
-# %% tags=["hide-cell"]
+# %%
 parameters = torch.from_numpy(
     np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
 )
@@ -535,7 +535,7 @@ of_reached = {"seen so": seen_so.where(reached), "real": (~made["drop_fakeness"]
 walks = pd.DataFrame({"reached": reached} | of_reached).astype(float)
 walks = walks.groupby([made[level] for level in LEVELS]).mean()
 
-# %% tags=["remove-input"]
+# %%
 counts = pd.DataFrame({who: sides(scores).value_counts() for who, scores in random.items()})
 counts = counts.reindex(walks.index).fillna(0)
 lost = counts / len(seen)
@@ -545,7 +545,7 @@ ends = [("light", "dark"), ("short", "long"), ("female", "male")]
 lost.index = pd.MultiIndex.from_product(ends, names=["skin colour", "hair length", "gender"])
 lost.style.format("{:.1%}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 steps, worst, rarest = ["reached", "seen so", "real"], lost.min(), lost["own"].idxmin()
 losing = (lost[steps] < 0.9).any(axis=1).sum()
 Markdown(
@@ -560,7 +560,7 @@ Markdown(
 # middle of its scale. We count the combinations that are missing among the random faces. The bound is
 # about a generator that draws at random. A walk may still reach such a combination.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 described = [scores.drop(columns="fakeness") > 0.5 for scores in random.values()]
 there, noticed = (set(faces.itertuples(index=False, name=None)) for faces in described)
 possible = 2 ** described[0].shape[1]
@@ -580,7 +580,7 @@ Markdown(
 # each other. Each point is a pair of groups that share two attributes and differ in the third. A point on
 # the dashed line says that the third attribute leaves the error rate as it is.
 
-# %% tags=["hide-cell"]
+# %%
 answers = stage.load("08_stratified_errors", "audit.parquet")
 stratified_results = stage.load("08_stratified_errors", "results.json")
 answers["item"] = np.arange(len(answers))
@@ -634,7 +634,7 @@ draw_matched("perceived_gender")
 # which one gender has the higher rate, and those whose intervals are apart. Labels are what raters saw, so
 # this compares two groups of faces.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model, pairs in matched["perceived_gender"].drop("null").groupby("model"):
     pairs = pairs.dropna()  # a group without images has no rate
@@ -652,7 +652,7 @@ Markdown("\n".join(lines))
 # how much an attribute matters. Signs would cancel, as [](#erratum-main-effects) shows. Chance alone gives
 # more than zero, and the row of the null control says how much.
 
-# %% tags=["hide-input"]
+# %%
 moved = {
     attribute.replace("_", " "): (pairs["rate_second"] - pairs["rate_first"]).abs()
     for attribute, pairs in matched.items()
@@ -702,7 +702,7 @@ by_age("fairface-like")
 # fairface-like model, and here are those of the other one. An error on a woman with a beard would be a
 # warning about the raters, so the lines below count them.
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
 # Computed by faceworld.networks.classifiers.predict (chapter 8) and
 # faceaudit.annotations.schema.scores (chapter 6).
 score = "score_celeba-like"
@@ -714,7 +714,7 @@ titles = [f"read as {answer}\nmodel {own:.2f}\nraters {seen:.2f}" for answer, ow
 pictures = stage.load("05_transect_generation", "fitted_images.npy")
 _ = figures.gallery(pictures[rows["item"].to_numpy()], 5, titles)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 portraits = stage.load("01_observational_audit", "ppb.parquet")
 lines = []
 for data, every in {"portraits": portraits, "transects": grown}.items():
@@ -735,7 +735,7 @@ Markdown("\n".join(lines))
 # ordinary models. Here are the two controls. The errors of plantskin depend on skin by construction, and
 # those of the null control are pure chance. Their coefficients of skin should look different.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
 # Computed by faceaudit.effects.regression.regression_draws (chapter 9) and
 # faceaudit.effects.regression.summarize_draws (chapter 9).
 logit = stage.load("09_logistic_ate", "paper_logit.parquet").set_index(["model", "level"])
@@ -759,7 +759,7 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
 # same question in points of the error rate, cell by cell, for the effects that chapter 10 leaves out: those of
 # perceived gender in all models, and those of hair in the two controls.
 
-# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
 # Computed by faceaudit.effects.matched.all_matched_effects (chapter 10).
 cells = stage.load("10_matched_pairs", "matched.parquet")
 cells = cells[(cells["scope"] == "cell") & (cells["arm"] == "C crowd")]
@@ -782,14 +782,14 @@ _ = figure.supxlabel(f"change in the error rate (points), n = {cells['n'].min():
 # female. The paper shows pictures and prints no count. Here we count, in the transects of the paper's recipe,
 # the images in which earrings can be seen. They were not annotated, so the dual basis leaves them free.
 
-# %% tags=["hide-cell"]
+# %%
 leaked = stage.load("05_transect_generation", "papers_index.parquet")
 of_faces = torch.from_numpy(stage.load("05_transect_generation", "papers_parameters.npy").copy())
 leaked["worn"] = (facerender.to_frame(of_faces)["earrings"].to_numpy() > 0.35).astype(int)  # seen
 leaked["skin"] = np.where(leaked["skin_colour_level"] == 1, "dark", "light")
 leaked["gender"] = np.where(leaked["gender_level"] == 1, "male", "female")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four bars with intervals: the share of images with visible earrings for made faces that were meant to look female or male, with light and with dark skin."}, "figure": {"name": "fig-earrings-transects", "caption": "Transects paper, Figure 19: earrings come along. Share of the images of the paper's recipe in which earrings can be seen, by the level of gender and of skin colour that was set (95 % intervals, images as units). The paper prints no number."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four bars with intervals: the share of images with visible earrings for made faces that were meant to look female or male, with light and with dark skin."}, "figure": {"name": "fig-earrings-transects", "caption": "Transects paper, Figure 19: earrings come along. Share of the images of the paper's recipe in which earrings can be seen, by the level of gender and of skin colour that was set (95 % intervals, images as units). The paper prints no number."}}
 worn = stratified_errors(leaked, ["gender", "skin"], "worn")
 dark = [worn.loc[(gender, "dark"), "rate"] for gender in ("male", "female")]
 ax = figures.bars(worn, ylabel="images with earrings")
@@ -825,7 +825,7 @@ PRINTED_PAIRS = {
 }
 
 
-# %% tags=["hide-cell"]
+# %%
 def prints_as(rate, printed):
     """Whether a rate in per cent rounds to the printed one of three decimals."""
     return np.abs(rate - printed) <= 0.0005 + 1e-9
@@ -846,7 +846,7 @@ def splits(faces, wrong, first, second):
     return size[fits], own[fits]
 
 
-# %% tags=["hide-cell"]
+# %%
 smiles = np.arange(1, FACES)
 missed, fits = errors_behind(PRINTED[2], smiles)
 raised, fits_too = errors_behind(PRINTED[1], FACES - smiles)
@@ -865,18 +865,18 @@ def ways_to_split(first, second):
     return (fits & prints_as(100 * (1 - left_wrong / left), second[0])).sum()
 
 
-# %% tags=["remove-cell"]
+# %%
 flip_kinds = ["accuracy", "false positives", "false negatives"]
 ways = {name: ways_to_split(*pair) for name, pair in PRINTED_PAIRS.items()}
 printed = {f"{name} = {has}": pair[has] for name, pair in PRINTED_PAIRS.items() for has in (0, 1)}
 printed = pd.DataFrame({"everybody": PRINTED} | printed, index=flip_kinds).T
 
-# %% tags=["remove-cell"]
+# %%
 flip_errors = stage.load("13_sensitivity_flips", "errors_by_group.parquet")
 flip_errors["faces"] = flip_errors["faces"].str.replace("_", " ")
 flip_errors = flip_errors.set_index(["kind", "faces"])
 
-# %% tags=["hide-input"]
+# %%
 columns = {("", "n"): flip_errors.loc["accuracy", "n"].map("{:,}".format)}
 columns["paper", "ways to split"] = {
     f"{name} = {has}": f"{n}" for name, n in ways.items() for has in (0, 1)
@@ -906,7 +906,7 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 # pairs and networks. African, East Asian and European are directions of face shape in a stylised renderer. Female and
 # male stand for perceived gender.
 
-# %% tags=["hide-cell"]
+# %%
 GROUPS = list(people.GROUPS)
 LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 judged_pairs = stage.load("14_verification_measures", "pairs.parquet")
@@ -941,7 +941,7 @@ _ = figures.gallery(rows, 10, titles)
 # degrees. *Accuracy* says how often a plane agrees with its own labels. The other columns say how much an attribute
 # changes on average along the normal.
 
-# %% tags=["hide-input"]
+# %%
 planes = stage.load("14_verification_measures", "planes.parquet").set_index(["plane", "labels"])
 named = planes.sort_index().rename(columns=lambda name: name.replace("_", " "))
 named.style.format("{:z.2f}", na_rep="has no labels")
@@ -951,12 +951,12 @@ named.style.format("{:z.2f}", na_rep="has no labels")
 # prototypes that *truly* have the gender and the ancestry group that were meant, the share of seeds for which all six
 # do, and how much more of an attribute the men of a seed have than its women.
 
-# %% tags=["hide-input"]
+# %%
 ways = stage.load("14_verification_measures", "ways.parquet").set_index(["labels", "walk"])
 named = ways.rename(columns=lambda name: name.replace("_", " "))
 named.style.format("{:.2f}").format("{:.0f}", subset=["as meant (%)", "all six (%)"])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 true = stage.load("14_verification_measures", "as_meant.parquet")
 CROWD, PAPER = "crowd, all samples", "classifier"
 reached, WALKS = true.mean(), ("along normals", "the rest held")
@@ -1043,7 +1043,7 @@ _ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst
 # are those that it prints, with pictures paired with themselves. Its answers to images are its total for all
 # attributes. That total is no multiple of its images times the nine answers that each is said to get.
 
-# %% tags=["hide-input"]
+# %%
 left = judged_pairs["kind"].value_counts()
 asked_for = pd.Series(stage.load("14_verification_measures", "results.json")["asked"])
 RATERS, RATED = 9, 5  # raters of an image or a pair, and attributes of an image
@@ -1058,7 +1058,7 @@ sizes = {  # of the paper, of this run
 sizes = pd.DataFrame(sizes, ["the paper", "this run"]).T
 sizes.style.format("{:,}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 share = left / asked_for
 Markdown(
     f"Left are {11_682 / 12_000:.1%} of the paper's positives and {35_406 / 36_000:.1%} of its "
@@ -1072,7 +1072,7 @@ Markdown(
 # pairs, as in the paper. The bar says how pairs differ. It does not say how well the median is known. Below the dashed
 # line a pair counts as one person.
 
-# %% tags=["hide-cell"]
+# %%
 RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}  # quantiles of pairs, the paper's
 UNITS = {name: f"{name} (steps)" for name in prototypes.STEPS}
 UNITS |= {"pose": "pose (degrees)", "light": "light from"}
@@ -1195,7 +1195,7 @@ _ = figures.gallery(both, len(places), titles)
 # within a group, it has learned the group along with the person.
 
 
-# %% tags=["hide-cell"]
+# %%
 def seen_by(name: str) -> pd.DataFrame:
     """All pairs, those across groups too, with the similarity that a network gives them."""
     every = pd.concat([judged_pairs, crossed])
@@ -1216,7 +1216,7 @@ for ax in figure.axes:
 # network, and so does such a line. The table holds both thresholds against the consensus of the raters: *held* is the
 # one that was set on other people, *fixed* the paper's.
 
-# %% tags=["hide-input"]
+# %%
 same_person = verification.is_match(stage.load("14_verification_measures", "ratings.npy"), LIMIT)
 everybody, at = np.full(len(judged_pairs), "all"), {}
 for name, line in LINES.items():
@@ -1247,7 +1247,7 @@ _ = draw_pairs(
 # scale. The steps above are those that were taken. The table counts which step of the walk ended in which part, and the
 # next figure draws the same pairs by the parts.
 
-# %% tags=["hide-input"]
+# %%
 PARTS = ["to 0.2", "to 0.4", "to 0.6", "to 0.8", "to 1"]
 SCORE = {"expression": "smiling", "age": "age"}
 part = np.ceil(5 * perceived[[*SCORE.values()]] - 1e-9).clip(lower=1).astype(int) - 1
@@ -1321,7 +1321,7 @@ draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
 # table sets the effects of the steps side by side, over all groups of these seeds. *Low* and *high* hold those without
 # hair, over seeds.
 
-# %% tags=["hide-input"]
+# %%
 hairless, cell = (
     stage.load("14_verification_measures", "hairless.parquet"),
     ["group", "attribute", "step"],
@@ -1332,7 +1332,7 @@ trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()
 trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
 trend.loc["all"].style.format("{:+.4f}").format("{:.0f}", subset=["seeds"])
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 each = trend.drop(index="all", level="group")[["with hair", "without"]]
 closer = (hairless["without"] - hairless["similarity"]).groupby(hairless["seed_first"]).mean()
 question(
@@ -1346,7 +1346,7 @@ question(
     closer=closer.mean(),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 costs = trend.loc["all"].sort_index()
 last, lights = costs.loc[("age", "2")], costs.loc["light"]
 dearer = lights["without"].lt(lights["with hair"]).sum()
@@ -1379,7 +1379,7 @@ def draw_curve(ax, place: int, group: str, rows: pd.DataFrame, fixed: pd.Series)
     ax.plot(max(fixed["fmr"], floor), fixed["fnmr"], **mark, markersize=6.5, clip_on=False)
 
 
-# %% tags=["hide-cell"]
+# %%
 def name_curves(axes, curves: pd.DataFrame, attributes: list[str], names: list[str]) -> None:
     """Titles and labels of rows and columns, and the counts of pairs."""
     for row, attribute in zip(axes[:, 0], attributes, strict=True):
@@ -1423,7 +1423,7 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> None:
     name_groups(figure, curves["group"].unique(), extra, title)
 
 
-# %% tags=["hide-cell"]
+# %%
 curves = stage.load("15_verification_curves", "curves.parquet")
 
 
@@ -1456,7 +1456,7 @@ draw_limit(0.2)
 # held with less than a thousand negative pairs.
 
 
-# %% tags=["hide-cell"]
+# %%
 def draw_rates(strict: bool) -> None:
     """FNMR of every group at one FMR."""
     every = stage.load("15_verification_curves", "at_fmr.parquet")
@@ -1496,7 +1496,7 @@ for ax, (_, part) in zip(figure.axes, shown.groupby("recogniser", sort=False), s
 # measures of the three skewed networks. The control is adjusted by itself. A small value says that a group differs from
 # the reference, for better or for worse.
 
-# %% tags=["hide-input"]
+# %%
 adjusted = gaps.pivot_table("p_holm", ["measure", "group"], "recogniser", sort=False)
 adjusted.style.format("{:.3f}", na_rep="not estimable")
 
@@ -1507,7 +1507,7 @@ adjusted.style.format("{:.3f}", na_rep="not estimable")
 # right if it falls on the true side of *not sure*. Intervals are between seeds. In this crowd no group is harder by
 # design. A real crowd may well see faces of its own group better.
 
-# %% tags=["hide-input"]
+# %%
 raters = stage.load("15_verification_curves", "raters.parquet")
 raters = raters.astype({"group": str}).set_index(["kind", "group"])[["estimate", "low", "high"]]
 (100 * raters).style.format("{:.1f}", na_rep="not estimable")
@@ -1518,7 +1518,7 @@ raters = raters.astype({"group": str}).set_index(["kind", "group"])[["estimate",
 # The crowd's consensus and the known identity give each group's false non-match rate at one threshold and its
 # difference to European-looking men, in points. The interval is that of the consensus.
 
-# %% tags=["hide-input"]
+# %%
 by_truth = stage.load("15_verification_curves", "gaps_known.parquet")
 both = gaps.assign(truth=by_truth["estimate"], truth_rate=by_truth["rate"])
 both = both[both["measure"] == "FNMR at threshold"].set_index(["recogniser", "group"])

@@ -78,13 +78,13 @@ stage = Stage("n10_direct_effects", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
 
-# %% tags=["remove-cell"]
+# %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 TRAINED, AUDITED = MODELS[:3], MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
 INTERVAL = ["estimate", "low", "high"]
 
-# %% tags=["remove-cell"]
+# %%
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 by_cell = plan.families["effects by cell"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
@@ -92,7 +92,7 @@ before = stage.load("11_who_was_right", "results.json")
 rungs = stage.load("11_who_was_right", "ladder.parquet")
 crowd = rungs[rungs["arm"] == "C crowd"]
 
-# %% tags=["remove-cell"]
+# %%
 wrong_under_do = {m: stage.load("11_who_was_right", f"under_do_{m}.npy") for m in TRAINED}
 
 # %% [markdown]
@@ -111,7 +111,7 @@ within = pd.DataFrame({m: [q.statistic, q.df, q.pvalue] for m, q in tests.items(
 within = within.set_axis(["statistic", "df", "p"]).T
 within["transects"] = [len(grid) for grid in complete.values()]
 
-# %% tags=["hide-input"]
+# %%
 within["df"] = within["df"].astype(int)
 within["p"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in within["p"]]
 within
@@ -137,7 +137,7 @@ ends = [
 ]
 wider = ranked[["estimate"]].assign(**dict(zip(("low", "high"), np.transpose(ends), strict=True)))
 
-# %% tags=["hide-input"]
+# %%
 shown = ranked.assign(
     contrast=ranked["attribute"].map(CONTRASTS),
     points=display_names.estimates_in_points(ranked),
@@ -177,7 +177,7 @@ crossed = crossed.rename_axis(["model", "attribute"])
 together = crossed.index.get_level_values("model").map(of_gender.group_of)
 crossed["p, Holm"] = crossed.groupby(together)["p"].transform(effects.holm)
 
-# %% tags=["hide-input"]
+# %%
 shown = pd.DataFrame(
     {"men minus women, simultaneous": display_names.estimates_in_points(crossed)}, crossed.index
 )
@@ -190,7 +190,7 @@ halves = 100 * halves.pivot_table("estimate", ["model", "attribute"], "gender")
 apart = (halves[1] - halves[0]).loc[crossed.index]
 assert np.allclose(apart, 100 * crossed["estimate"]), "interactions are differences of effects"
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for model in TRAINED:
     hair, skin = (halves.loc[(model, name)] for name in ("hair_length", "skin_colour"))
@@ -233,7 +233,7 @@ direct = {
 }
 direct = pd.concat(direct, names=["model", "attribute"])
 
-# %% tags=["hide-input"]
+# %%
 rows = direct.assign(points=display_names.estimates_in_points(direct))
 rows = rows.rename({"total - direct": "portion eliminated"}, level="effect").reset_index()
 rows["attribute"] = rows["attribute"].map(CONTRASTS)
@@ -257,7 +257,7 @@ together = eliminated.index.get_level_values("model").map(portions.group_of)
 p_holm = eliminated.groupby(together)["p"].transform(effects.holm)
 carried_off = eliminated[p_holm < plan.level]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 rows = zip(carried_off.index, display_names.estimates_in_points(carried_off), strict=True)
 named = [f"{CONTRASTS[axis]} in {model}: {text}" for (model, axis), text in rows]
 Markdown(
@@ -290,7 +290,7 @@ population = generator.parameters(generator.sample(4000, seed)).cpu()
 leaks = error_sources.parameter_changes(fitted_faces, population)
 leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes.
 MOST = 8  # rows of a panel
 figure, axes = plt.subplots(3, 1, figsize=(4.8, 1.2 + 0.78 * MOST), sharex=True)
@@ -313,7 +313,7 @@ wide = leaks.pivot_table("effect", "parameter", "attribute")
 intended = pd.Series({axis: wide.loc[axis, axis] for axis in AXES})
 size = wide.drop(AXES).abs()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lines = []
 for axis in AXES:
     ordered = size[axis].sort_values(ascending=False)
@@ -357,7 +357,7 @@ parts = parts.assign(
 parts["clear"] = parts["change"].abs() > margin
 parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without its noise
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces, realised doses and leakage. 95 % intervals with sampled faces as units."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces, realised doses and leakage. 95 % intervals with sampled faces as units."}}
 # Computed by step_errors (chapter 11).
 short = parts["attribute"].map({"skin_colour": "skin", "hair_length": "hair"}).fillna("gender")
 shown = parts.assign(effect=short + ": " + parts["cell"])
@@ -372,7 +372,7 @@ legend.set_title(f"The largest contribution is {largest:.1f} points", {"size": 1
 for ax in drawing.axes:
     ax.set(xlim=(-1.1 * reach, 1.1 * reach), xticks=[-np.floor(reach), 0, np.floor(reach)])
 
-# %% tags=["hide-input"]
+# %%
 counts = parts.pivot_table("clear", "model", "step", "sum", sort=False)
 sizes = 100 * np.sqrt(parts.pivot_table("excess", "model", "step", sort=False).clip(lower=0))
 pd.concat({"size (points)": sizes.map("{:.1f}".format), "clear of zero": counts}, axis=1)
@@ -389,12 +389,12 @@ pd.concat({"size (points)": sizes.map("{:.1f}".format), "clear of zero": counts}
 # of B from $T_2$ is the bias. The same faces are in both, so the draw of faces cancels. The table has the
 # effects of skin.
 
-# %% tags=["hide-input"]
+# %%
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
 both = rungs[rungs["scope"] == "cell"].set_index(["model", "attribute", "cell"]).loc[left.index]
 arm = {name: both[both["arm"] == name] for name in ("A3 doses", "C crowd")}
 
-# %% tags=["hide-input"]
+# %%
 beside = {
     "found (C)": display_names.estimates_in_points(arm["C crowd"]),
     "T₁": (100 * arm["C crowd"]["truth"]).map("{:+.1f}".format),
@@ -433,10 +433,10 @@ bias = {
 }
 bias = 100 * pd.DataFrame(bias).T.rename_axis(["instrument", "model"])
 
-# %% tags=["hide-input"]
+# %%
 bias.style.format("{:.1f}")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 pooled = (bias["size"] ** 2).groupby("instrument").mean() ** 0.5
 clear = (bias["low"] > 0).groupby("instrument").sum()[[*BIASES]]
 paper_bias, main_bias = pooled[[*BIASES]]
@@ -477,7 +477,7 @@ tally = tally.astype(int).assign(expected=rates["expected"])
 names = {"contained": "contain the truth", "allowing": "allowing for the truth's error"}
 tally.rename(columns=names).style.format({"expected": "{:.0%}"})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 raw, allowing, expected, n_cells = covered[["contained", "allowing", "expected", "cells"]]
 goals_met = covered[["contained", "allowing"]] >= GOAL
 mark = goals_met.map({True: "reached", False: "missed"})
@@ -517,14 +517,14 @@ contained = {
 contained = repeated[["model", "audit"]].assign(**contained)
 contained.groupby("model", sort=False)[list(against)].mean().map("{:.1%}".format)
 
-# %% tags=["remove-cell"]
+# %%
 share, share_of_estimated = contained[list(against)].mean()
 # Audit k has the same faces for all models, and so has its truth.
 held_counts = contained.groupby("audit")[list(against)].sum()["a truth estimated as ours"]
 ours = tally.loc["all", "contained"]
 as_unlucky = (held_counts <= ours).mean()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 in_audits = contained.groupby("audit")[list(against)].mean().set_axis(["share", "fewer"], axis=1)
 in_audits = in_audits.assign(difference=in_audits["share"] - in_audits["fewer"])
 error = in_audits.sem()
@@ -541,7 +541,7 @@ claim(
     estimated=share_of_estimated,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 low, high = held_counts.quantile([0.025, 0.975])
 Markdown(
     f"A single ideal experiment contains between {low:.0f} and {high:.0f} of {n_cells:.0f} "
@@ -567,7 +567,7 @@ free = own.columns.drop([*AXES, "artefacts"])
 p = np.array([ks_2samp(own[name], others[name]).pvalue for name in free])
 differing = int((effects.holm(p) < plan.level).sum())
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Of {len(free)} parameters, {differing} differ in distribution between the two samples "
     "(Kolmogorov–Smirnov tests, adjusted by Holm's method; the smallest unadjusted p is "
@@ -603,14 +603,14 @@ headline.assign(truth=true_average.map("{:+.1f}".format))
 # after pruning. It starts at the truth, adds every step of the staircase, and ends at the estimate after pruning.
 # All numbers are points, with 95 % intervals of each step.
 
-# %% tags=["hide-input"]
+# %%
 STEPS = dict(added.drop_duplicates("arm").set_index("arm")["step"])
 keys = ["model", "attribute", "cell"]
 from_truth = rungs.query("arm == 'A exact' and scope == 'cell'").set_index(keys)["truth_se"]
 step_se = added.pivot_table("se", keys, "step", sort=False)
 step_se["sampling"] = np.hypot(step_se["sampling"], from_truth)
 
-# %% tags=["hide-input"]
+# %%
 split = error_sources.contributions(rungs, STEPS)
 missed = split.index[split["missed"]]
 texts = (100 * split.loc[missed, ["truth", "estimate", *STEPS.values()]]).map("{:+.1f}".format)
@@ -626,22 +626,22 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 # if each face kept the beard and the makeup that it was drawn with? Here are the same faces and steps with
 # both, labelled by the shape alone, beside the version with leakage.
 
-# %% tags=["hide-cell"]
+# %%
 audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_parameters.npy").copy())
 drawn_images = stage.load("05_transect_generation", "drawn_images.npy")
 drawn = stage.load("05_transect_generation", "drawn_index.parquet").set_index("image_id")
 
-# %% tags=["hide-cell"]
+# %%
 shape = facerender.visible_scores(drawn_faces)["gender"].set_axis(drawn.index)
 drawn["label"] = error_rates.majority(shape)
 
-# %% tags=["hide-cell"]
+# %%
 for name, network in audited_models.items():
     drawn[f"score_{name}"] = networks.predict(network, drawn_images)
     drawn[f"error_{name}"] = ((drawn[f"score_{name}"] > 0.5) != drawn["label"]).astype(int)
 
-# %% tags=["hide-cell"]
+# %%
 with_beards = pd.concat(
     effects.all_matched_effects(
         drawn, f"error_{model}", AXES, "transect", tolerance=plan.tolerance
@@ -650,7 +650,7 @@ with_beards = pd.concat(
 )
 with_beards = name_cells(with_beards.reset_index(drop=True)).assign(faces="as drawn")
 
-# %% tags=["hide-input"]
+# %%
 shaved = rungs[rungs["arm"] == "B fitted"].assign(faces="shaved, little makeup")
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
 both = both[both["model"].isin(AUDITED)]
@@ -687,12 +687,12 @@ errors_counted = {
     for name, wrong in wrong_on.items()
 }
 
-# %% tags=["hide-cell"]
+# %%
 raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "10_effects_and_truth"}
 seen_drawn = perceived(facerender.visible_scores(drawn_faces).set_index(drawn.index))
 taken_for_men = scorecard.labels_by(seen_drawn.loc[bearded.index[bearded]], **raters).mean()
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 listed = " and ".join(
     "{on_beards} of {errors} for {name}, made on {faces_with_beard} of {faces} base faces".format(
         **counts, name=name
@@ -713,24 +713,24 @@ Markdown(
 # Chapter 1 regressed errors on skin colour in its portraits. Here is its log odds ratio, which is about
 # women, beside the one that is adjusted for the true length of their hair.
 
-# %% tags=["hide-cell"]
+# %%
 counted = stage.load("01_observational_audit", "results.json")
 
 
-# %% tags=["hide-cell"]
+# %%
 def direction(row: pd.Series) -> str:
     """What an interval says about the sign of an effect."""
     return "raises" if row["low"] > 0 else "lowers" if row["high"] < 0 else "no clear effect"
 
 
-# %% tags=["hide-cell"]
+# %%
 def log_odds(key: str) -> pd.DataFrame:
     """One of chapter 1's log odds ratios of dark skin; empty where it could not be fitted."""
     found = {model: one or {} for model, one in (counted[key] or {}).items()}
     return pd.DataFrame(found).T.reindex(index=list(AUDITED), columns=INTERVAL).astype(float)
 
 
-# %% tags=["hide-input"]
+# %%
 READ = "{:+.2f} ({:+.2f} to {:+.2f})"
 odds = {
     "observed": "naive_skin_log_odds",
@@ -760,7 +760,7 @@ verdict.replace(READ.format(*[np.nan] * 3), "not estimable").fillna("—")
 # helps against an attribute that was not recorded. Note N1 drew audits of portraits again and again, and scored both with the same
 # covariate, the true length of hair.
 
-# %% tags=["hide-input"]
+# %%
 kept = ["bias", "rmse", "coverage", "estimable"]
 of_women = stage.load("n01_truth_scorecard", "scores.parquet").query("asked == 'part'")
 by_both = {"regression": "true hair length", "doubly robust": "doubly robust, true hair"}
@@ -777,7 +777,7 @@ of_women = of_women.rename(index={old: new for new, old in by_both.items()}, lev
 # standard errors of this run, and the effect has the error of the instrument besides. A firm word is wrong
 # if the true share lies elsewhere. Another training of the network would add to the error and is left out.
 
-# %% tags=["remove-cell"]
+# %%
 instrument = before["instrument_error"]
 four = {
     name: pd.DataFrame(one).T[INTERVAL].astype(float)
@@ -786,7 +786,7 @@ four = {
 four = pd.concat(four, names=["number", "model"])
 
 
-# %% tags=["remove-cell"]
+# %%
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     """A found effect whose interval takes in the error of the instrument as well."""
     estimate, low, high = effect
@@ -794,7 +794,7 @@ def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     return estimate, estimate - margin, estimate + margin
 
 
-# %% tags=["hide-cell"]
+# %%
 WORDS = {"little": "misplaced blame", "most": "the blame is right", "partly": "partly right"}
 
 
@@ -806,7 +806,7 @@ def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     return WORDS.get(word, word)
 
 
-# %% tags=["remove-cell"]
+# %%
 for model in AUDITED:
     gap, _, _, found = (tuple(four.loc[(name, model)]) for name in before["skin_on_women"])
     assert weigh_blame(widened(found), gap) == before["blame"][model], model
@@ -829,14 +829,14 @@ def simulated_words(model: str, share: float, rule) -> pd.Series:
     return pd.Series([rule(effect, gap) for gap, effect in audits])
 
 
-# %% tags=["hide-cell"]
+# %%
 RULES = {
     "firm and wrong": lambda effect, gap: weigh_blame(widened(effect), gap),
     "the same, not widened": weigh_blame,
 }
 
 
-# %% tags=["hide-cell"]
+# %%
 def firm_and_wrong(said: pd.DataFrame) -> pd.Series:
     """Share of the firm words that do not say where the true share lies."""
     shares = said.index.get_level_values("true share")
@@ -847,7 +847,7 @@ def firm_and_wrong(said: pd.DataFrame) -> pd.Series:
     return sum(false)
 
 
-# %% tags=["hide-cell"]
+# %%
 simulated = {}
 for name, rule in RULES.items():
     said = {(m, share): simulated_words(m, share, rule) for m in AUDITED for share in SHARES}
@@ -887,7 +887,7 @@ plt.close(figure)
 # limit of the rule, about that many firm words should be wrong. The rule pays for this with *undecided*
 # verdicts. More transects, more counted portraits and a better instrument make them rarer.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 worst, unaware = (table[name].max() for name in RULES)
 shares = table.index.get_level_values("true share")
 unsure = table.loc[(shares >= plan.most) & (shares <= 1), "undecided"].min()
@@ -905,7 +905,7 @@ Markdown(
 # Beside the word we give the average over everybody, women and men, with its truth. An average can be small
 # because all effects are small, or because they oppose each other. Chapter 10 tells which.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 everybody = rungs.query("arm == 'C crowd' and attribute == 'skin_colour' and scope == 'average'")
 everybody = everybody.set_index("model")
 lines = []
@@ -926,7 +926,7 @@ Markdown(with_minus("\n".join(lines)))
 # plan before it trained the models. A comparison that was left out, added or made twice would be a departure,
 # and so would another number of faces. Pruning decides how many transects stay whole, so this is only counted.
 
-# %% tags=["hide-cell"]
+# %%
 made = {
     "effects by cell": crowd.loc[crowd["scope"] == "cell"].set_index(
         ["model", "attribute", "cell"]
@@ -938,7 +938,7 @@ departures = [
     d for name, table in made.items() for d in plan.families[name].departures(table.index)
 ]
 
-# %% tags=["hide-cell"]
+# %%
 done = {
     "transects": audit["transect"].nunique(),
     "images of a transect": audit.groupby("transect").size().min(),
@@ -950,21 +950,21 @@ departures += [
 recorded = stage.load("02_face_world", "results.json")["plan"]
 departures += ["the models were trained under another plan"] * (recorded != plan.sha256)
 
-# %% tags=["hide-input"]
+# %%
 rows = {name: {"planned": plan.design[name], "done": number} for name, number in done.items()}
 rows["transects that pruning left whole"] = {
     "planned": "—",
     "done": ARMS["E complete"]["transect"].nunique() if "E complete" in ARMS else 0,
 }
 
-# %% tags=["hide-input"]
+# %%
 for name, table in made.items():
     family = plan.families[name]
     planned = len(family.comparisons) * len(family.group_of)
     rows[name] = {"planned": planned, "done": f"{len(table)}, with a p-value {table['p'].count()}"}
 pd.DataFrame(rows).T
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"The plan has the SHA-256 `{plan.sha256}`, "
     f"{'the same as' if recorded == plan.sha256 else 'another than'} before the models were "

@@ -252,7 +252,7 @@ fhibe.dropped[["reason", "field", "count", "place", "found"]]
 # %%
 fhibe.frame.groupby("pronoun")["identity"].nunique().to_frame("people")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 on_disk = len(list((fhibe_folder / "raw" / withdrawn).glob("*.png")))
 claim(
     "The {n} pictures of the person who withdrew still lie in the folder, and the reader returns none of them.",
@@ -551,7 +551,7 @@ for letter, attribute in {"A": "age", "C": "skin_colour"}.items():
 planes = Hyperplanes.from_arrays(datasets.read_published_planes(stage.folder / "planes"))
 pd.DataFrame({"attribute": planes.names, "numbers of the normal": planes.normals.shape[1]})
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 value = planes.decision_values(numbers)[:, list(planes.names).index("skin_colour")]
 claim(
     "The plane of skin colour, read without running the file, gives all {n} codes the value that the model gives them.",
@@ -650,7 +650,7 @@ _ = figure.suptitle(
     "are shown to be beyond the tolerance"
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 undecided = sum(row.verdict == "inconclusive" for row in of_pairs.disparities)
 Markdown(
     f"{undecided} of the {len(of_pairs.disparities)} differences are undecided: {PEOPLE} people in each group are "

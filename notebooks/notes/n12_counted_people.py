@@ -72,13 +72,13 @@ ppb = stage.load("01_observational_audit", "ppb.parquet")
 made = stage.load("08_stratified_errors", "audit.parquet").query("gender_level == 0")
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 def draw(parameters: torch.Tensor, name: str) -> np.ndarray:
     """Pictures of faces, uint8 (n, 3, size, size)."""
     return render_to_store(parameters, image_size, stage.path(f"{name}.npy"), device=device)
 
 
-# %% tags=["remove-cell"]
+# %%
 def log_odds(model: str, pictures: np.ndarray) -> np.ndarray:
     """Log odds of a man, in the shape of the leading axes of the pictures."""
     flat = np.ascontiguousarray(pictures.reshape(-1, *pictures.shape[-3:]))
@@ -123,7 +123,7 @@ def change(pairs: np.ndarray) -> np.ndarray:
     return np.diff((pairs > 0).astype(float), axis=1)[:, 0]
 
 
-# %% tags=["remove-cell"]
+# %%
 def mean_with_interval(values: np.ndarray) -> dict[str, float]:
     """Mean of independent values with Student's 95 % interval."""
     half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
@@ -189,7 +189,7 @@ def change_of_log_odds(model: str) -> dict[str, float]:
 # how far the counted women lie from the made ones, in the same unit. The product is what a standardisation gets wrong
 # that leaves this attribute out. A real auditor cannot make this table.
 
-# %% tags=["remove-cell"]
+# %%
 parameters_of_made = stage.load("05_transect_generation", "fitted_parameters.npy")
 parameters_of_made = parameters_of_made.reshape(n_transects, 2, 2, 2, -1)[:, :, :, 0]
 parameters_of_made = facerender.to_frame(torch.tensor(parameters_of_made).flatten(0, 2))
@@ -212,7 +212,7 @@ slopes = {
     for model in MODELS[:2]
 }
 
-# %% tags=["hide-input"]
+# %%
 shown = pd.DataFrame({f"slope, {model}": slope for model, slope in slopes.items()})
 shown = shown.drop(index="const").assign(distance=away)
 shown.columns = [*shown.columns[:-1], "counted − made (SD)"]
@@ -230,7 +230,7 @@ shown.style.format("{:+z.2f}")
 # made faces ([](05_transect_generation)), until its decision value is that of a donor. Then the generator draws the
 # moved code.
 
-# %% tags=["hide-cell"]
+# %%
 EPOCHS = 8
 n_learned = n_train * 8 // 5  # an encoder reads all of a face, a classifier one thing
 drawn = portrait_encoder.draw_coordinates(n_learned, seed)
@@ -242,7 +242,7 @@ def renders() -> np.ndarray:
     return draw(world.parameters(codes), "learned")
 
 
-# %% tags=["hide-cell"]
+# %%
 encoder = networks.train_encoder(
     Lazy((n_learned, 3, image_size, image_size), renders),
     portrait_encoder.targets_of(drawn),
@@ -281,7 +281,7 @@ figure = figures.gallery(pictures.reshape(-1, *portraits.shape[1:]), 6, titles)
 glue("edited-women", figure, display=False)
 plt.close(figure)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 off = (edits.redrawn.astype(float) - portraits).std()
 between = portraits.astype(float).std(axis=0).mean()
 Markdown(
@@ -339,7 +339,7 @@ table = pd.concat({model: pd.DataFrame(of_model).T for model, of_model in ways.i
 known = pd.Series({model: values.mean() for model, values in truth.items()})
 _ = stage.save("ways.parquet", table.rename_axis(["model", "way"]).reset_index())
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one for each model, with six rows: the counted gap, the effect found on made women, two standardisations, and edited portraits without and with twins. Each row has an interval. A diamond in each row marks the truth."}, "figure": {"name": "fig-two-ways", "caption": "What each way says about the counted women, with 95 % intervals, and the truth about them (diamonds). The scale of the third panel is another one."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each model, with six rows: the counted gap, the effect found on made women, two standardisations, and edited portraits without and with twins. Each row has an interval. A diamond in each row marks the truth."}, "figure": {"name": "fig-two-ways", "caption": "What each way says about the counted women, with 95 % intervals, and the truth about them (diamonds). The scale of the third panel is another one."}}
 # Computed by faceaudit.effects.standardised_shift and faceaudit.effects.calibrated_change.
 figure, axes = plt.subplots(len(MODELS), 1, figsize=(NARROW, 10.5), layout="constrained")
 for ax, model in zip(axes, MODELS, strict=True):
@@ -349,7 +349,7 @@ for ax, model in zip(axes, MODELS, strict=True):
     ax.set_title(f"{model}: truth {with_minus(in_points(known[model]))}", fontsize=11)
 _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=1)
 
-# %% tags=["remove-cell"]
+# %%
 at_truth = known.reindex(table.index, level=0)
 above, below = table["low"].gt(at_truth), table["high"].lt(at_truth)
 held = ~(above | below)
@@ -358,7 +358,7 @@ counts = {
     for side, one in {"above": above, "below": below}.items()
 }
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"The interval of the counted gap lies above the truth about these women for {counts['above']['counted gap']} of "
     f"{len(MODELS)} models. The interval of the effect found on made women lies below the truth for "
@@ -380,7 +380,7 @@ record = json.loads(
 seeds = record["facts"]["seeds"]
 card = pd.DataFrame(record["rows"]).set_index("what")
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 runs = json.loads((lineage.ROOT / "benchmarks/results/seeds_runs.json").read_text("utf-8"))["rows"]
 of_runs = pd.DataFrame(runs)
 overstated, understated = {}, {}
@@ -394,20 +394,20 @@ Markdown(
     f"women is smaller than that in {' and '.join(map(str, understated.values()))}: **the experiment can understate**."
 )
 
-# %% tags=["hide-input"]
+# %%
 shown = card.assign(**{"truth held": card["truth held"] / seeds})
 formats = {"bias": "{:+z.1f}", "RMSE": "{:.1f}", "RMSE / constant's": "{:.2f}"}
 formats |= {"truth held": "{:.0%}", "half-width": "{:.1f}"}
 shown.rename_axis(None).style.format(formats, na_rep="").set_caption("Points")
 
-# %% tags=["remove-cell"]
+# %%
 GOAL, HELD, RATIO = 0.5, 0.9, "RMSE / constant's"
 best = card.dropna(subset=["truth held"])
 reached = best.index[(best[RATIO] <= GOAL) & (best["truth held"] >= HELD * seeds)]
 network = best.index.str.partition(": ").get_level_values(0)
 nearest = best.loc[best[RATIO].groupby(network).idxmin()]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 SEEDS_OF_GOAL = 20
 undecided = f" The goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet which way reaches it."
 too_few = undecided if seeds < SEEDS_OF_GOAL else ""
@@ -423,7 +423,7 @@ Markdown(
 )
 
 
-# %% tags=["remove-cell"]
+# %%
 def told_of(model: str) -> str:
     """The truth of a model, and what three ways say."""
     points = table.loc[model].map(in_points)
