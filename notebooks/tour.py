@@ -120,13 +120,13 @@ def strip(parameters, titles, part):
         ax.set_title(title, fontsize=14, pad=4)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four portraits of women: two with light skin and long hair, two with dark skin and short hair."}, "figure": {"name": "fig-tour-portraits", "caption": "Portraits as they come. Titles: skin colour and hair length, as raters see them."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four portraits of women: two with light skin and long hair, two with dark skin and short hair."}, "figure": {"name": "fig-tour-portraits", "caption": "Portraits as they come. Titles: skin colour and hair length, as raters see them."}}
 # Computed by faceworld.populations.sample (chapter 1).
 seen = sitters[np.concatenate(typical)]
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
 dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light"))
 ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.8)).gca())
@@ -142,7 +142,7 @@ skin = experiment["skin_on_women"]
 gap, same = skin["counted gap"], skin["true effect on the counted"]
 made, found = skin["true effect on transects"], skin["found effect on transects"]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "On the portraits both models err more often on dark-skinned women. The gap is {gap_one:points} points for the "
     "{one} model and {gap_two:points} points for the {two} model.",
@@ -159,7 +159,7 @@ claim(
 # light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
 # Then do the same with the length of their hair, and with both.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95 % intervals."}}
 # Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
 # faceworld.scorecard.counted_gap.take_apart (chapter 11).
 apart = {name: pd.DataFrame(experiment["gap_taken_apart"][name]).T for name in BOTH}
@@ -181,7 +181,7 @@ _ = figure.suptitle(
     fontsize=12,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 share = experiment["share_on_counted"]
 claim(
     "If we change only the skin of these women, their errors change by {one:.0%} of the gap for the "
@@ -208,7 +208,7 @@ of_counted = {name: each_run[f"{name}, true effect on the counted"] for name in 
 lowered = [effect < 0 for effect in of_counted.values()]
 understated = [each_run[f"{name}, found effect on transects"] < of_counted[name] for name in BOTH]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"In this run dark skin itself adds errors for {raised} of {len(BOTH)} models. The [twenty other runs](#twenty-other-seeds) trained both models anew, and "
     f"in {sum(map(sum, lowered))} of {sum(map(len, lowered))} cases skin took errors away. A regression on the portraits that adjusts for the "
@@ -230,7 +230,7 @@ def on_both(row):
     )
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length', and from these to 'error'. Beside the arrows to 'error' stand the Shapley shares of skin and of hair length, in points, for two models."}, "figure": {"name": "fig-tour-causes", "caption": "The diagram of chapter 1 with the answers: what the skin and the hair length of dark- instead of light-skinned women add to the errors of the same women. Numbers are Shapley shares, in points: the two of a model sum to the effect of both."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length', and from these to 'error'. Beside the arrows to 'error' stand the Shapley shares of skin and of hair length, in points, for two models."}, "figure": {"name": "fig-tour-causes", "caption": "The diagram of chapter 1 with the answers: what the skin and the hair length of dark- instead of light-skinned women add to the errors of the same women. Numbers are Shapley shares, in points: the two of a model sum to the effect of both."}}
 # Computed by faceworld.scorecard.counted_gap.take_apart (chapter 11).
 axis = causes.two_causes(
     tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
@@ -240,7 +240,7 @@ axis = causes.two_causes(
 )
 _ = axis.set_title("What skin and hair length add to women's errors", fontsize=12)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 recorded = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
 by_seed = counted_gap.by_seed(recorded)
 more = by_seed["Shapley share of hair length"] > by_seed["Shapley share of skin"]
@@ -274,12 +274,12 @@ made_faces = artifacts.load("05_transect_generation", "fitted_parameters.npy", p
 short_haired = index[(index["gender_level"] == 0) & (index["hair_length_level"] == 0)]
 pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two made women, each shown twice: with light and with dark skin. Shape of the face, hair and expression stay."}, "figure": {"name": "fig-tour-pairs", "caption": "Two pairs of made faces. Within a pair skin changes, and the rest of the face is meant to stay."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two made women, each shown twice: with light and with dark skin. Shape of the face, hair and expression stay."}, "figure": {"name": "fig-tour-pairs", "caption": "Two pairs of made faces. Within a pair skin changes, and the rest of the face is meant to stay."}}
 # Computed by faceaudit.latents.calibration.step_to_targets (chapter 5).
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 style = made_faces[:, facerender.INDEX["hair_style"]]
 light, dark = (style[index["skin_colour_level"] == level] for level in (0, 1))
 Markdown(
@@ -292,7 +292,7 @@ Markdown(
 # across its plane, and other attributes change along it. A move along a direction of the {term}`dual basis` changes the score of one
 # attribute and leaves the other scores as they are ([](04_orthogonalization)). The transects paper describes this basis, and prints another formula for it.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 leak = projection["leakage_mean"]
 claim(
     "Scores are estimates, so in the faces the other attributes still move a little. Along the dual basis they move by {dual:percent} % of the intended change, on "
@@ -309,7 +309,7 @@ claim(
 # dual basis, not the printed formula, for the paper's seven attributes. So four attributes besides the three of the experiment stay fixed. An *arm* is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
 # fixed what else raters are asked about, and what else is measured.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
 alpha = artifacts.load("06_annotation_ingestion", "agreement.parquet", profile)
 alpha = alpha.filter(like="alpha").set_axis(["estimate", "low", "high"], axis=1)
@@ -329,7 +329,7 @@ claim(
 # %% tags=["remove-cell"]
 plan = artifacts.load("audit_plan", "plan.json", profile)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 needed = planned["transects_needed"]["refined"]
 claim(
     "To find an average effect of {effect:.0f} points with a chance of {power:.0%}, an experiment needs {all:,} transects if every image is used. To *prune* means to drop unclear "
@@ -354,7 +354,7 @@ asked_for = {
 dropped = 1 - pruned["kept_adults"] / pruned["generated"]
 pairs_lost = 1 - pruned["complete_pairs"]["skin_colour"] / (pruned["generated"] // 2)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Our experiment has {n_made:,} transects, because it looks for larger effects: {100 * plan['tolerance']:.0f} points, the *tolerance* of this book. "
     f"To find it with a chance of {plan['power']:.0%} on average over everybody needs {asked_for['average, one test']:,} transects. In a single group, such as women with short hair, it needs "
@@ -375,7 +375,7 @@ Markdown(
 found_cells = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
 found_cells = found_cells.set_index(["attribute", "cell"]).sort_index()
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four intervals of the effect of dark skin on the error rate, one for each cell of perceived gender and hair length, with a diamond for the true effect in each."}, "figure": {"name": "fig-tour-cells", "caption": "Effect of dark skin on the error rate of one model on these made faces, cell by cell. Bars are 95 % intervals of the experiment, diamonds the true effects."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four intervals of the effect of dark skin on the error rate, one for each cell of perceived gender and hair length, with a diamond for the true effect in each."}, "figure": {"name": "fig-tour-cells", "caption": "Effect of dark skin on the error rate of one model on these made faces, cell by cell. Bars are 95 % intervals of the experiment, diamonds the true effects."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 11).
 rows = found_cells.loc["skin_colour"]
 rows = rows[rows.index.str.contains(",")].sort_index(ascending=True)  # no averages
@@ -389,7 +389,7 @@ ax = figures.forest(
 title = f"{audited} model: {held.sum()} of {len(rows)}\nintervals hold the true effect"
 _ = ax.set_title(title, fontsize=12, pad=28)
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_hair = ladder[(ladder["arm"] == "C crowd") & (ladder["attribute"] == "hair_length")]
 of_hair = of_hair[(of_hair["scope"] == "cell") & of_hair["model"].isin(BOTH)]
 of_women = of_hair["cell"].str.startswith("female")
@@ -413,7 +413,7 @@ Markdown(
 # Why cells? One number for everybody can hide two opposite effects. A third model shows it, because a bias was planted
 # in it on purpose.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 claim(
     "The planted bias harms dark-skinned women and helps dark-skinned men. A regression with one effect of skin for "
     "everybody does not report that dark skin raises errors. The analysis by cell finds that it does for women.",
@@ -445,7 +445,7 @@ def with_ends(asked, estimator, measure):
     return rows.set_axis([*ends], axis=1).sort_values("estimate")
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 lowest = with_ends("part", "5 confounders", "coverage").iloc[0]
 in_audits = artifacts.load("n01_truth_scorecard", "experiments.parquet", profile)
 in_audits = in_audits.query("asked == 'part' and estimator == 'matched pairs'")
@@ -483,7 +483,7 @@ by_model = by_model.set_index(["asked", "estimator", "model"]).loc[("part", "5 c
 adjusted_off_by = by_model.loc[[*BOTH, "plantskin"], "rmse"]
 off_by, adjusted_off_by = (100 * np.sqrt(np.mean(one**2)) for one in (off_by, adjusted_off_by))
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     "**And real pairs?** The pairs of our experiment have fitted directions and raters who err. "
     f"Three attributes, four cells and three trained models make {cells} effects. Over the [twenty other runs](#twenty-other-seeds), "
@@ -495,7 +495,7 @@ Markdown(
     "(root mean square over the three trained models)."
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 average, by_cell = (card[asked, "paper's logit"] for asked in ("average", "part"))
 biases = {asked: with_ends(asked, "paper's logit", "bias") for asked in ("average", "part")}
 claim(
@@ -525,7 +525,7 @@ claim(
 # portraits, and light-skinned women get theirs. The difference of the two error rates is a predicted gap. Skin and hair are both in it, so it
 # should equal the counted gap.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 of_networks = {
     way: {name: part["women, dark − light"] for name, part in by_network.items()}
     for way, by_network in carried["transport_misses_by_network"]["PPB-like"].items()
@@ -548,7 +548,7 @@ claim(
     other=other,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 SOURCES = {
     "transects' own mix": "experiment",
     "predicted": "reweighted",
@@ -569,7 +569,7 @@ gaps.style.format(lambda gap: with_minus(f"{gap:+.2f}")).set_caption(
     "Gap of women, dark minus light skin, in points: by the experiment as it is, reweighted to the portraits, and counted in the portraits"
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 planted = experiment["planted_on_counted"]
 Markdown(
     with_minus(
@@ -588,7 +588,7 @@ Markdown(
 # learned from pictures. [](14_verification_measures) and [](15_verification_curves) turn to models that
 # compare two faces, for which raters say who is who.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 gate = faceworld.WGANGenerator().card["gate"]
 claim(
     "From the generator's codes a linear rule tells smiling correctly for {smile:.1%} of new faces, and both eyes and the mouth are "
@@ -600,7 +600,7 @@ claim(
     parts=gate["parts"]["samples"]["estimate"],
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 wrong = recognised["crowd_wrong"]["one person, called one"]
 genuine = artifacts.load("14_verification_measures", "pairs.parquet", profile)
 genuine = genuine[genuine["kind"] == "positive"]
@@ -619,7 +619,7 @@ claim(
     high=max(wrong.values()),
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 sets = [plain(row) for row in recognised["over_trainings"]]
 clear = [row for row in sets if row["p_holm"] < 0.05]
 more = [row["estimate"] > 0 for row in clear if row["measure"] == "FMR"]
@@ -648,7 +648,7 @@ claim(
 # interval misses the truth by a little.
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 def error_of(row):
     """Standard error of an estimate with an interval of 95 %."""
     return (row["high"] - row["low"]) / (2 * Z)
@@ -672,7 +672,7 @@ skin_differs = question(
     other=other,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 squares = [
     part
     for name, parts in experiment["squared_contributions"].items()
@@ -689,7 +689,7 @@ faces_matter = question(
 )
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 def off_truth(name):
     """Whether the effect found on the women of the experiment is another than the true one."""
     off = apart(found[name], made[name])
@@ -702,7 +702,7 @@ def off_truth(name):
     ).data
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 sizes, lows = hidden["part_points"]["P(wrong)"], hidden["part_points_low"]["P(wrong)"]
 together = {name: parts["all together"] for name, parts in sizes.items()}
 unsure = {name: (together[name] - lows[name]["all together"]) / Z for name in sizes}
@@ -720,7 +720,7 @@ moved_along = question(
     other=other,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 drawn = experiment["as_drawn"]
 share = drawn["women_with_beard"]
 
@@ -740,7 +740,7 @@ def asked_of_beards(name):
     ).data
 
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
 pruning_breaks = question(
@@ -755,7 +755,7 @@ pruning_breaks = question(
     whole=whole,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 asked = [
     skin_differs.data,
     "**On made women, does the found effect of skin differ from its truth?** "
@@ -788,7 +788,7 @@ farther = [each_run[f"{name}, {counted}"] > each_run[f"{name}, {caused}"] for na
 record = json.loads((RECORDS / "seeds.json").read_text(encoding="utf-8"))["rows"]
 always = [row["runs"] == len(each_run) for row in record]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each model. Each has three rows of dots, one dot for each of twenty runs: the counted gap far to the right of zero, the true effect of skin on the counted women nearer to it, and the effect that the experiment finds on made faces nearest to it."}, "figure": {"name": "fig-tour-seeds", "caption": "Dark minus light, errors of women, in each of twenty runs with other seeds: faces, raters and trained models all differ. A dot is a run. Above: the gap that one counts among portraits. Middle: what skin causes among the same women. Below: what the experiment finds on its own made faces."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each model. Each has three rows of dots, one dot for each of twenty runs: the counted gap far to the right of zero, the true effect of skin on the counted women nearer to it, and the effect that the experiment finds on made faces nearest to it."}, "figure": {"name": "fig-tour-seeds", "caption": "Dark minus light, errors of women, in each of twenty runs with other seeds: faces, raters and trained models all differ. A dot is a run. Above: the gap that one counts among portraits. Middle: what skin causes among the same women. Below: what the experiment finds on its own made faces."}}
 # Computed by effects in benchmarks/seeds.py, which wrote the record.
 figure, panels_of = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, name in zip(panels_of, BOTH, strict=True):
@@ -810,7 +810,7 @@ _ = figure.suptitle(
     fontsize=12,
 )
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 Markdown(
     f"Of the {len(always)} sentences with a bold title, {sum(always)} were true in all {len(each_run)} runs."
 )

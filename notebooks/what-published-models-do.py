@@ -55,7 +55,7 @@ measured, again, by_people, dimmed = (
 # %% [markdown]
 # ## The faces
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-what-faces", "caption": "Eight of the first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a version with other small changes, and the light face in dimmed light. Within a row expression, pose and background stay alike."}, "figure": {"name": "fig-what-faces", "caption": "Eight of the first faces of the study. From left to right: light, medium and dark skin, a step at random, dimmed light. Generated faces; no such person exists."}}
 # Made by published.sheet.
 sheet = np.asarray(Image.open(ROOT / "audits/published/faces.jpg")).transpose(2, 0, 1)
 side = sheet.shape[2] // 5
@@ -93,14 +93,14 @@ def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
 #
 # A score of 1 means that the model calls the face male. No label is needed to see a change: it is the same face.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; intervals hold together, over all answers of all networks of a part of the study."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; intervals hold together, over all answers of all networks of a part of the study."}}
 # Computed by faceaudit.side_by_side (chapter 19).
 _ = panels.intervals(rows_of("P(male)"), "network", "change", xlabel="points of P(male)")
 
 # %% [markdown]
 # ## Age
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-ages", "caption": "Change of the age that a network tells, in years; intervals hold together, over all answers of all networks of a part of the study."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-ages", "caption": "Change of the age that a network tells, in years; intervals hold together, over all answers of all networks of a part of the study."}}
 # Computed by faceaudit.side_by_side (chapter 19).
 _ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
 
@@ -110,7 +110,7 @@ _ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
 # Each network was asked through its package, which finds the face and cuts it out. Settings are the package's own, but for those that
 # choose networks, switch off what is not asked, and keep the score of every emotion. The threshold of a decision is one half of a score.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 SKIN = measured[measured["change"] == "dark skin"]
 SKIN_AGAIN = again[again["change"] == "dark skin"]
 VERDICTS = {"exceeds": "beyond", "within": "within", "inconclusive": "undecided"}
@@ -139,7 +139,7 @@ glue("networks", Markdown(told.to_markdown(index=False)), display=False)
 # :format: myst
 # ```
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
 Markdown(
     f"Changes of ages are years, all others are points of a score. *Beyond* means that the joint interval lies outside of the tolerance of the plan, "
@@ -151,7 +151,7 @@ Markdown(
 # The packages, in the words in which their authors describe them. These words name what a package tells, and no use that it is
 # meant for.
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 networks_of = {one["package"]: [] for one in manifest["models"]}
 for one in manifest["models"]:
     networks_of[one["package"]] += dict.fromkeys(one["told"].values())
@@ -186,7 +186,7 @@ glue("packages", Markdown(listed_packages), display=False)
 # - FFHQ, from whose photographs the generator learned, and StyleGAN2 are for non-commercial use. The licence of the distilled
 #   network may not lift that ([](data-and-ethics)).
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 counts = SKIN["verdict"].value_counts()
 beyond = SKIN[SKIN["verdict"] == "exceeds"].merge(SKIN_AGAIN, on=["network", "answer"])
 in_both = beyond[beyond["verdict_y"] == "exceeds"]
@@ -195,7 +195,7 @@ exceeding = measured[measured["verdict"] == "exceeds"]["change"].value_counts()
 at_random, by_light = (exceeding.get(name, 0) for name in ("a step at random", "dimmed light"))
 listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
 
-# %% tags=["remove-input"]
+# %% tags=["hide-input"]
 glue(
     "answer",
     Markdown(

@@ -30,6 +30,7 @@ MOST = {"words of prose": 2200, "figures": 5}  # of a chapter
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 REMOVED = {"remove-cell", "remove-input"}
 STORIES = {"index", "tour", "what-of-the-papers", "what-published-models-do"}
+"""Pages that show what others computed."""
 MOST_REMOVED = 0.15
 """Share of a page's lines of code that are not on the page; set-up, checks and what is kept."""
 

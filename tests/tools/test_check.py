@@ -155,8 +155,8 @@ def after_parameters(*text: str) -> tuple[str, str]:
     return "n = 4\n", "n = 4\n" + "\n".join(text)
 
 
-HIDDEN = ' tags=["remove-input"]'
-FOLDED = ' tags=["hide-cell"]'
+FOLDED = ' tags=["hide-input"]'
+REMOVED = ' tags=["remove-cell"]'
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ FOLDED = ' tags=["hide-cell"]'
     [
         ([], ""),
         ([("n = 4", "n = -4")], ""),
-        ([after_parameters(code(6, HIDDEN) * 5)], ""),
-        ([after_parameters(code(15, FOLDED), code(1, FOLDED))], ""),
+        ([after_parameters(code(16, FOLDED) * 5)], ""),
+        ([after_parameters(code(5) * 2, code(1, REMOVED))], ""),
         ([(' tags=["parameters"]', "")], "one cell tagged parameters must follow"),
         ([("# %% tags", "# %%\nn = 1\n\n# %% tags")], "parameters must follow the one of imports"),
         ([("n = 4", "n = 2 * 2")], "`n = 2 * 2` is no `name = plain scalar`"),
@@ -173,10 +173,10 @@ FOLDED = ' tags=["hide-cell"]'
         ([after_parameters(code(31))], "31 lines of code, over 30"),
         ([after_parameters(code(31))], "over a tenth of cells exceed 15 lines"),
         ([after_parameters(code(6) * 5)], "median cell has 6 lines"),
-        ([("n = 4\n", "n = 4\n" * 20)], "words of prose per line of code, expected"),
+        ([after_parameters(code(5, REMOVED))], "of the code is removed, over 15%"),
+        ([(f"# %% {METADATA}", f'# %% tags=["remove-input"] {METADATA}')], "fold it (hide-input)"),
         ([after_parameters("\n# %% [markdown]\n# Too short.\n")], "2 words of prose, expected 25"),
         ([after_parameters(f"\n# %% [markdown]\n# {WORDS * 9}\n")], "135 words of prose, expected"),
-        ([after_parameters(code(1) * 20)], "23 visible cells of code, over 20"),
         ([after_parameters(f"\n# %% [markdown]\n# {WORDS * 7}\n" * 21)], "words of prose, over"),
         ([("{solution} ex-think\n# Done.", f"{{solution}} ex-think\n# {WORDS * 200}")], ""),
         ([("## Question", "## Something else")], "has no section 'question'"),
