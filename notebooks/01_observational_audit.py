@@ -18,20 +18,10 @@
 # *You need one course of statistics: proportions, intervals, regression. Reading: {{minutes}} minutes.*
 
 # %% [markdown]
-# ```{glue:figure} women-of-the-test-set
-# :name: fig-trap-portraits
-# :alt: Two rows of six portraits of women. Above light skin, mostly with long hair; below dark skin, mostly with cropped or short hair. Above each row stand the error rate of one model and the number of such women.
-#
-# Women of the test set, the first six of each group as raters see them. Above each row: the error
-# rate of one gender classifier on all such women, and their number.
-# Drawn under [](#count-the-errors).
-# ```
-
-# %% [markdown]
 # ## Question
 #
 # A famous audit counted the errors of systems that guess gender from a portrait. They erred most often on
-# dark-skinned women {cite}`gender-shades`. The pictures above come from a small copy of that audit.
+# dark-skinned women {cite}`gender-shades`. The pictures below come from a small copy of that audit.
 # Would the classifier err less often on a dark-skinned woman if only her skin were lighter?
 #
 # ```{glue:md} answer
@@ -54,6 +44,16 @@
 # | **Decision at stake** | collect more dark-skinned faces for training, or look for another cause first |
 # | **Known failure** | every cause of errors that goes with skin colour is counted as an effect of skin |
 # :::
+
+# %% [markdown]
+# ```{glue:figure} women-of-the-test-set
+# :name: fig-trap-portraits
+# :alt: Two rows of six portraits of women. Above light skin, mostly with long hair; below dark skin, mostly with cropped or short hair. Above each row stand the error rate of one model and the number of such women.
+#
+# Women of the test set, the first six of each group as raters see them. Above each row: the error
+# rate of one gender classifier on all such women, and their number.
+# Drawn under [](#count-the-errors).
+# ```
 
 # %% tags=["hide-cell"]
 import numpy as np
@@ -145,7 +145,8 @@ for name, score in CUT.items():
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
-LEADING, MODELS = TRAINED[:2], (*TRAINED, "null")
+LEADING = TRAINED[:2]
+MODELS = (*TRAINED, "null")
 for name, model in networks.load_all(stage, "02_face_world", TRAINED).items():
     frame[f"score_{name}"] = networks.predict(model, pictures)
 
@@ -169,7 +170,7 @@ for name in MODELS:
 #
 # Now comes the audit itself. For each combination of perceived gender and skin colour we count portraits
 # and errors. Each rate has a {term}`Wilson interval` {cite}`wilson`, which also works for small groups and for rates
-# near zero.
+# near zero. Among women we compare dark with light skin. The first six of each group stand at the top of the page.
 
 # %%
 strata = pd.concat(
@@ -189,13 +190,15 @@ dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
 ratio = dark["rate"] / light["rate"]
 gap = dark["rate"] - light["rate"]
 
+# %%
+asked = of_women.loc[LEADING[1]]
+in_group = [(frame["group"] == "female") & (frame["skin"] == skin) for skin in ("light", "dark")]
+first_six = np.concatenate([np.flatnonzero(members)[:6] for members in in_group])
+faces = ppb.parameters[first_six]
+
 # %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
-place = np.arange(len(frame))
-rows = [place[(frame["group"] == "female") & (frame["skin"] == s)][:6] for s in ("light", "dark")]
-faces = ppb.parameters[np.concatenate(rows)]
 portraits = render_to_store(faces, figure_size, stage.path("portraits.npy"), device=device)
-asked = of_women.loc[LEADING[1]]
 figure = figures.gallery(portraits, ncol=6)
 for axis, (skin, row) in zip(figure.axes, asked.iterrows(), strict=True):
     rate = f"{percent(row['rate'])} errors (n = {row['n']:,.0f})"
@@ -213,12 +216,11 @@ def paired_bars(tables, xlabel, title):
         figures.bars(table, ax=axis, ylabel="error rate").get_legend().remove()
         axis.set(xlabel="")
         axis.set_title(f"{name} model", fontsize=12)
-        for place, (skin, row) in zip(
-            (-0.2, 0.2), table.iloc[:2].droplevel(0).iterrows(), strict=True
-        ):
-            above = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": 11}
-            clear = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-            axis.annotate(skin, (place, row["high"]), ha="center", va="bottom", bbox=clear, **above)
+        above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+        above["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        tops = table["high"].iloc[:2].droplevel(0)
+        for place, (skin, top) in zip((-0.2, 0.2), tops.items(), strict=True):
+            axis.annotate(skin, (place, top), fontsize=11, **above)
     axes[0].set(ylim=(0, 1.15 * pd.concat(tables)["high"].max()))
     axes[1].set(xlabel=xlabel)
     figure.suptitle(title, fontsize=12)
@@ -233,7 +235,8 @@ paired_bars(
 
 # %% [markdown]
 # A report would give the gap, the difference of the two rates, and their ratio. Both need an interval.
-# The ratio grows quickly when the lower rate is near zero, so quote it together with the rates.
+# The ratio grows quickly when the lower rate is near zero, so quote it together with the rates. A ratio of one
+# means equal rates, as does a gap of zero. See whether the intervals hold these values.
 
 # %%
 counts = pd.concat([table[["errors", "n"]] for table in (dark, light)], axis=1)
@@ -246,40 +249,22 @@ gaps = {
 }
 
 
-# %% tags=["hide-input"]
-def against_two(name):
-    """Whether a model errs twice as often on dark-skinned women, as far as chance lets us say."""
-    low, high = interval[name]
-    if low > 2:
-        return "By its interval the true ratio is above 2."
-    if high < 2:
-        return "By its interval the true ratio is below 2."
-    return "By its interval the true ratio may be above or below 2."
-
-
-Markdown(
-    "\n".join(
-        f"- The **{name}** model errs on {percent(dark['rate'][name])} of dark-skinned and on "
-        f"{percent(light['rate'][name])} of light-skinned women, {ratio[name]:.1f} times as often "
-        f"({interval[name][0]:.1f} to {interval[name][1]:.1f}). {against_two(name)} The gap is "
-        f"{100 * gap[name]:.1f} points ({100 * gaps[name][0]:.1f} to {100 * gaps[name][1]:.1f})."
-        for name in LEADING
-    )
-)
+# %%
+ENDS = ["estimate", "low", "high"]
+of_ratio = pd.DataFrame({name: [ratio[name], *interval[name]] for name in LEADING}, ENDS).T
+of_gap = pd.DataFrame({name: [gap[name], *gaps[name]] for name in LEADING}, ENDS).T
+pd.concat({"dark / light": of_ratio, "dark − light, points": 100 * of_gap}).round(1)
 
 # %% tags=["hide-input"]
-ends = {
-    name: {"estimate": gap[name], "low": gaps[name][0], "high": gaps[name][1]} for name in LEADING
-}
 claim(
     "Both models err more often on dark-skinned women, by more than chance explains.",
-    margins=[margin_above(ends[name], 0) for name in LEADING],
+    margins=[margin_above(of_gap.loc[name], 0) for name in LEADING],
 )
 
 # %% [markdown]
 # How does this compare with the real audit? {cite:t}`gender-shades` counted the errors of three commercial
 # systems. The table sets them above our two models. Our portraits are drawn and our networks are small, so compare
-# only the pattern: which group has most errors.
+# only the pattern: which group has most errors, and how the two groups of women compare (last column).
 
 # %%
 GROUPS = [("female", "dark"), ("female", "light"), ("male", "dark"), ("male", "light")]
@@ -291,20 +276,8 @@ PUBLISHED = {  # errors in per cent, table 4 of the paper
 ours = {name: 100 * strata.loc[name].loc[GROUPS, "rate"].to_numpy() for name in LEADING}
 columns = pd.MultiIndex.from_tuples(GROUPS, names=["perceived gender", "skin"])
 systems = pd.DataFrame.from_dict(PUBLISHED | ours, "index").set_axis(columns, axis=1)
+systems["women", "dark / light"] = systems["female", "dark"] / systems["female", "light"]
 systems.style.format("{:.1f}").set_caption("Errors in per cent")
-
-# %% tags=["hide-input"]
-PEOPLE = {"female": "women", "male": "men"}
-worst = {
-    name: f"{skin}-skinned {PEOPLE[who]}" for name, (who, skin) in systems.idxmax(axis=1).items()
-}
-times = systems["female", "dark"] / systems["female", "light"]
-Markdown(
-    f"In {sum(one == worst['IBM, 2017'] for one in worst.values())} of {len(worst)} rows the highest "
-    f"error rate is that of {worst['IBM, 2017']}. The systems of 2017 err at least {times[[*PUBLISHED]].min():.1f} "
-    f"times as often on dark-skinned as on light-skinned women. For our models it is at least "
-    f"{times[[*ours]].min():.1f} times."
-)
 
 # %% [markdown]
 # ## A regression repeats the gap
@@ -323,6 +296,7 @@ def logit(name, formula, data):
     return smf.glm(f"error_{name.replace('-', '_')} ~ {formula}", data, family=Binomial()).fit()
 
 
+# %%
 def log_odds(name, formula="dark", data=women):
     """Coefficient of dark skin in a logistic regression of a model's errors."""
     fit = logit(name, formula, data)
@@ -333,10 +307,14 @@ def log_odds(name, formula="dark", data=women):
 
 
 naive = pd.DataFrame({name: log_odds(name) for name in MODELS}).T
+naive.round(2)
 
-# %% tags=["remove-cell"]
+# %% [markdown]
+# The regression repeats the counts in its own unit. To see this, we turn a coefficient back into a difference of error rates: the mean
+# prediction with every woman dark-skinned, minus that with every woman light-skinned.
 
 
+# %%
 def in_error_rates(name, formula="dark"):
     """What a regression says of dark skin as a difference of mean error rates, in points."""
     fit = logit(name, formula, women)
@@ -344,31 +322,12 @@ def in_error_rates(name, formula="dark"):
     return 100 * (dark - light)
 
 
+# %% tags=["remove-cell"]
 assert all(np.isclose(in_error_rates(name), 100 * gap[name], atol=1e-4) for name in LEADING)
 
-
-# %% tags=["hide-input"]
-def association(row):
-    """What an interval of log odds says about errors under dark skin."""
-    if np.isnan(row["low"]):
-        return "no estimate, because one group always or never errs."
-    number = f"{row['estimate']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})"
-    if row["low"] <= 0 <= row["high"]:
-        return f"{number}, compatible with zero."
-    return f"{number}, {'more' if row['low'] > 0 else 'fewer'} errors with dark skin."
-
-
-SPOKEN = {"plantskin": "planted bias", "null": "null control"}
-Markdown(
-    "\n".join(
-        f"- **{SPOKEN.get(name, name)}**: {association(row)}" for name, row in naive.iterrows()
-    )
-    + f"\n\nThe regression repeats the counts in its own unit. For the {LEADING[1]} model a gap of "
-    f"{100 * gap[LEADING[1]]:+.1f} points is a log odds ratio of {naive['estimate'][LEADING[1]]:+.2f}."
-)
-
 # %% [markdown]
-# The errors of the null control do not depend on how a face looks, so any difference there is chance. Compare the other rows with it. An
+# The errors of the null control do not depend on how a face looks, so any difference there is chance. Compare the other rows with it. An interval
+# that holds zero is compatible with equal rates. An
 # interval above zero in those rows tempts a reader to say that *skin makes the model worse*. Then one would collect more dark-skinned
 # faces for training. Look at the first figure again before you spend the money.
 
@@ -381,16 +340,10 @@ Markdown(
 # %%
 short = (frame["hair"] == "short").groupby([frame["group"], frame["skin"]], observed=False)
 share = short.mean()
+(100 * share).rename("short-haired, %").to_frame().style.format("{:.0f}")
 
 # %% tags=["remove-cell"]
 assert share["female", "dark"] > share["female", "light"] + 0.3
-
-# %% tags=["hide-input"]
-Markdown(
-    f"Raters call {percent(share['female', 'dark'], 0)} of the dark-skinned women short-haired, and "
-    f"{percent(share['female', 'light'], 0)} of the light-skinned ones. Of the men, it is "
-    f"{percent(share['male', 'dark'], 0)} with dark and {percent(share['male', 'light'], 0)} with light skin."
-)
 
 # %% [markdown]
 # Among women, dark skin and short hair come together. The models learned from populations in which short hair
@@ -400,11 +353,11 @@ Markdown(
 
 # %%
 by_hair = women.groupby("hair", observed=True)["error_fairface_like"].mean()
-tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "light")]
-rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. Dashed arrows with question marks lead from 'hair length' and from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. Solid: the test set ties hair to skin. Dashed: what may cause the errors. A count takes both ways together."}}
 # Computed by groupby of pandas (share and by_hair, above).
+tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "light")]
+rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 axis = causes.two_causes(
     tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
     skin="effect of skin?",
@@ -435,36 +388,13 @@ paired_bars(
     f"{percent(at_short['rate']['dark'])} with dark",
 )
 
-# %% tags=["hide-input"]
-table = split[LEADING[1]]
-hair, skin = smallest = table["n"].idxmin()
-width = (table["high"] - table["low"])[smallest]
-grid = 100 * table.pivot_table("rate", "hair", "skin", observed=True)
-by_skin, by_length = grid["dark"] - grid["light"], grid.loc["short"] - grid.loc["long"]
+# %% [markdown]
+# First compare dark with light skin in one row, at one length. Then compare short with long hair in one column, at one skin colour. The
+# table has the rates of the lower panel. A few wrong labels count for much in the smallest group.
 
-
-def at_equal_hair(length):
-    """Who has more errors among women whose hair has this length."""
-    light, dark = (table.loc[(length, skin), "rate"] for skin in ("light", "dark"))
-    more = "light" if light > dark else "dark"
-    return (
-        f"Among **{length}-haired** women the {more}-skinned ones have more errors: {percent(dark)} with dark skin, "
-        f"{percent(light)} with light skin."
-    )
-
-
-Markdown(
-    f"First compare dark with light skin at one length, for the {LEADING[1]} model.\n\n"
-    + "\n".join(f"- {at_equal_hair(length)}" for length in ("short", "long"))
-    + with_minus(
-        f"\n\nSo the step from light to dark skin changes the rate by {by_skin['short']:+.1f} points at short and by {by_skin['long']:+.1f} points "
-        f"at long hair. Now compare short with long hair at one skin colour. The step from long to short hair changes the rate by {by_length['light']:+.1f} points with "
-        f"light and by {by_length['dark']:+.1f} points with dark skin. "
-    )
-    + f"The smallest group has only {table['n'].min():,} portraits ({hair}-haired, "
-    f"{skin}-skinned women), and its interval is {100 * width:.0f} points wide. A few wrong labels also count "
-    "for much in a small group."
-)
+# %%
+error_at_length = split[LEADING[1]].pivot_table("rate", "hair", "skin", observed=True)
+(100 * error_at_length).style.format("{:.1f}").set_caption("Errors on women, in per cent")
 
 # %% [markdown]
 # ### Try it: a gap from hair alone
@@ -540,40 +470,29 @@ _ = axes[1].set_xlabel(
 # %% [markdown]
 # Read each panel from top to bottom. Over the first three rows hair is measured better and better, so hair can take a larger part of the gap. What
 # is left over counts as skin's. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
+# The table sets the first row beside the last, also as the difference of error rates that the fit predicts.
 
-# %% tags=["hide-input"]
-SAY = {
-    -1: "**changes its sign**",
-    1: "keeps its sign",
-    0: "cannot be followed, because a group always or never errs",
+# %%
+implied = {
+    name: [in_error_rates(name, ADJUSTMENTS[row]) for row in moved.index] for name in LEADING
 }
-
-
-def said_of(name):
-    """Both coefficients of a model, and the differences of error rates that they imply."""
-    before, after = (in_error_rates(name, ADJUSTMENTS[row]) for row in moved.index)
-    first, last = moved[name]
-    return with_minus(
-        f"- **{name}**: with the true length, the coefficient {SAY[int(signs[name])]}, from {first:+z.2f} to {last:+z.2f}. "
-        f"In error rates that the fit predicts, this is {before:+.1f} points before, and {after:+.1f} points at equal hair."
-    )
-
-
-signs = np.sign(moved.iloc[0] * moved.iloc[1]).fillna(0)
-Markdown("\n".join(map(said_of, LEADING)))
+implied = pd.DataFrame(implied, moved.index)
+pd.concat({"log odds ratio": moved, "difference, points": implied}).round(2)
 
 # %% [markdown]
 # A negative coefficient says that dark skin goes with *fewer* errors at equal length. Is that true, or did the
 # adjustment take away too much? The regression cannot tell. Chapter 11 will compare its sign with the sign of the true effect, after the
 # chapters before it have built the tools. One possible cause of a wrong sign can be counted here.
 
-# %% tags=["hide-input"]
+# %%
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
 cropped = women[women["hair"] == "short"]
 hidden = style[cropped.index].isin(["tied back", "covered"]).groupby(cropped["skin"], observed=True)
 counted = [hidden.agg(how)[skin] for skin in ("light", "dark") for how in ("sum", "size")]
 low, high = confint_proportions_2indep(*counted, compare="diff", method="newcomb")
 difference = {"estimate": hidden.mean()["light"] - hidden.mean()["dark"], "low": low, "high": high}
+
+# %% tags=["hide-input"]
 claim(
     "Among the women whom raters call short-haired, hair is tied back or covered for {light:percent} % of the "
     "light-skinned and {dark:percent} % of the dark-skinned ones.",

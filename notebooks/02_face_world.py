@@ -17,6 +17,34 @@
 #
 # *You need chapter 1 (the trap of counting). Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# Would a model answer differently if one attribute of a face changed and everything else stayed? Only faces
+# made to order can show it, so this book draws its faces. Where do the faces, the people in a test set and the audited
+# models come from, and how do we look up a true effect?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | Part | In this chapter |
+# |---|---|
+# | **Population** | drawn faces of five populations, which we describe below |
+# | **Unit** | one drawn face, or one latent code that stands for it |
+# | **Intervention** | setting a parameter of the renderer by hand, written $\mathrm{do}(\cdot)$ |
+# | **Held fixed** | all other parameters, also light, pose and background |
+# | **Outcome and who labels it** | a model's answer to "is this face perceived as male?"; the label is the drawn gender |
+# | **Estimand** | error rate of each model on unseen faces of its own population |
+# | **Tolerance and n** | the tolerance of the audit is fixed in a plan before any model is trained |
+# | **Decision at stake** | is this world a fair testing ground for audits? |
+# | **Known failure** | the world is stylised: its sizes of effects do not carry over to photographs |
+# :::
+
 # %% tags=["hide-cell"]
 from dataclasses import replace
 from functools import partial
@@ -58,12 +86,18 @@ stage = Stage("02_face_world", profile=profile, device=device, seed=seed)
 figures.style()
 
 
+# %% tags=["hide-cell"]
 def draw(parameters, name, size=figure_size):
     """Images of faces, uint8 (n, 3, size, size), at the size of figures unless told otherwise."""
     path = stage.path(f"figures/{name}.npy")
     return render_to_store(parameters, size, path, device=device)
 
 
+# %% [markdown]
+# The face of the first figure is a row of numbers, `base`. The function `do` sets some of them by hand. A sweep repeats the face
+# and moves one parameter evenly through its range. The figure shows three sweeps.
+
+# %%
 ATTRIBUTE_PARAMETERS = [name if name != "fakeness" else "artefacts" for name in ATTRIBUTES]
 base = do(facerender.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
 
@@ -75,43 +109,18 @@ def sweep(name, steps, face=base):
     return do(face.repeat(steps, 1), **{name: values})
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of five pictures of one drawn face. In the first row the hair grows from shaved to long, in the second the skin darkens, in the third the shape of the face changes from feminine to masculine. Pose, light and all else stay."}, "figure": {"name": "fig-world-sweeps", "caption": "One drawn face. In each row one attribute moves through its whole range, and every other parameter is held."}}
+# %%
 SHOWN = ("hair_length", "skin_colour", "gender")
 rows = np.concatenate([sweep(name, 5) for name in SHOWN])
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of five pictures of one drawn face. In the first row the hair grows from shaved to long, in the second the skin darkens, in the third the shape of the face changes from feminine to masculine. Pose, light and all else stay."}, "figure": {"name": "fig-world-sweeps", "caption": "One drawn face. In each row one attribute moves through its whole range, and every other parameter is held."}}
 row_names = ["hair\nlength", "skin\ncolour", "perceived\ngender"]
 figure = figures.gallery(draw(rows, "sweeps"), 5, ["low", "", "middle", "", "high"], row_names)
 figure.set_size_inches(PHONE, 3.2)
 _ = figure.suptitle(
     f"One of {len(facerender.PARAMETERS)} parameters changes in each row", fontsize=13
 )
-
-# %% [markdown]
-# ## Question
-#
-# Would a model answer differently if one attribute of a face changed and everything else stayed? Only faces
-# made to order can show it, so this book draws its faces. Where do the faces, the people in a test set and the audited
-# models come from, and how do we look up a true effect?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | Part | In this chapter |
-# |---|---|
-# | **Population** | drawn faces of five populations, which we describe below |
-# | **Unit** | one drawn face, or one latent code that stands for it |
-# | **Intervention** | setting a parameter of the renderer by hand, written $\mathrm{do}(\cdot)$ |
-# | **Held fixed** | all other parameters, also light, pose and background |
-# | **Outcome and who labels it** | a model's answer to "is this face perceived as male?"; the label is the drawn gender |
-# | **Estimand** | error rate of each model on unseen faces of its own population |
-# | **Tolerance and n** | the tolerance of the audit is fixed in a plan before any model is trained |
-# | **Decision at stake** | is this world a fair testing ground for audits? |
-# | **Known failure** | the world is stylised: its sizes of effects do not carry over to photographs |
-# :::
 
 # %% [markdown]
 # ## A face is a row of numbers
@@ -150,20 +159,20 @@ widgets.attribute_explorer(shown, dict.fromkeys(shown, steps), alt="a drawn face
 # a scale with two ends simplifies {cite}`sensitivity`. Raters judge appearance, and so do the audited models.
 #
 # Hair has a length and a style. Ancestry is a pair of axes for the shape of the face, and it is separate from skin
-# colour. Its three reference points are stylised corners of a continuous space.
+# colour. Its three reference points are stylised corners of a continuous space. Four groups of interventions on the face follow.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of four pictures of one drawn face: four hair styles, from straight to covered by a cloth; four ancestry points, with other shapes of the face at one skin colour; four turns of the head; four directions of the light with its shadows."}, "figure": {"name": "fig-world-scene", "caption": "The same face with other hair styles, ancestry, pose and light. In each row one group of parameters changes."}}
+# %%
 STYLES = ("straight", "afro", "braids", "covered")
+POINTS = [(0.0, 0.0), *facerender.ANCESTRY_REFERENCES.values()]
 kinds = {
     "hair style": [do(base, hair_style=facerender.HAIR_STYLES.index(one)) for one in STYLES],
-    "ancestry": [
-        do(base, ancestry_x=x, ancestry_y=y)
-        for x, y in [(0.0, 0.0), *facerender.ANCESTRY_REFERENCES.values()]
-    ],
+    "ancestry": [do(base, ancestry_x=x, ancestry_y=y) for x, y in POINTS],
     "pose": [do(base, yaw=yaw) for yaw in (-40, -15, 15, 40)],
     "light": [do(base, light_azimuth=side, light_power=0.9) for side in (-80, -30, 30, 80)],
 }
-pictures = draw(np.concatenate([np.concatenate(one) for one in kinds.values()]), "scene")
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of four pictures of one drawn face: four hair styles, from straight to covered by a cloth; four ancestry points, with other shapes of the face at one skin colour; four turns of the head; four directions of the light with its shadows."}, "figure": {"name": "fig-world-scene", "caption": "The same face with other hair styles, ancestry, pose and light. In each row one group of parameters changes."}}
+pictures = draw(np.concatenate([np.concatenate(faces) for faces in kinds.values()]), "scene")
 figure = figures.gallery(pictures, 4, row_labels=[*kinds])
 figure.set_size_inches(PHONE, 4.9)
 _ = figure.suptitle("Hair, ancestry, pose and light can be set as well", fontsize=12)
@@ -259,13 +268,9 @@ TRAINED = ("celeba-like", "fairface-like", "plantskin")
 samples = {name: populations.sample(name, n_train + n_heldout, seed) for name in TRAINED}
 labels = {name: one.frame["gender"].to_numpy() for name, one in samples.items()}
 
-# %% tags=["remove-cell"]
-plan = stage.load("audit_plan", "plan.json")
-assert {*TRAINED} < {*sum(plan["families"]["effects by cell"]["together"], [])}
-
-
 # %%
-seen, unseen = slice(n_train), slice(n_train, None)
+seen = slice(n_train)
+unseen = slice(n_train, None)
 
 
 def renders(name, rows, path):
@@ -283,6 +288,13 @@ heldout_images = {
 # The network is small on a laptop, and a ResNet-50 in the run that has the paper's size. All models
 # share architecture, number of epochs and seed. They differ only in the faces that they saw. Before training, a
 # [plan](16_planning) fixed the tolerance and the comparisons of the audit. This chapter records its hash, a fingerprint of the file.
+
+
+# %%
+plan = stage.load("audit_plan", "plan.json")
+
+# %% tags=["remove-cell"]
+assert {*TRAINED} < {*sum(plan["families"]["effects by cell"]["together"], [])}
 
 
 # %%
@@ -304,13 +316,13 @@ def job(name):
 # %%
 trained = networks.train_classifiers([job(name) for name in TRAINED])
 audited = dict(zip(TRAINED, trained, strict=True))
+# Learning curves, for the file of this chapter.
+curves = pd.concat({name: model.curve for name, model in audited.items()}, names=["model", "row"])
+curves = curves.reset_index("model").reset_index(drop=True)
 
 # %% tags=["remove-cell"]
 settings = [stage.path(f"{name}.json") for name in TRAINED]
-curves = pd.concat({name: model.curve for name, model in audited.items()}, names=["model", "row"])
-curves = curves.reset_index("model").reset_index(drop=True)
 _ = stage.save("curves.parquet", curves)
-
 
 # %% [markdown]
 # Now we ask each model about the held-out faces of its own population and count its errors. Such a number would
@@ -327,6 +339,7 @@ def answers(name):
 heldout = pd.concat([answers(name) for name in TRAINED], ignore_index=True)
 heldout["error"] = ((heldout["score"] > 0.5) != (heldout["label"] == 1)).astype(int)
 own = error_rates.stratified_errors(heldout, "population")
+own.style.format("{:.1%}", subset=["rate", "low", "high"])
 
 # %% tags=["remove-cell"]
 _ = stage.save("heldout.parquet", heldout)
@@ -350,18 +363,20 @@ claim(
 
 # %%
 woman = do(base, gender=0.3)
-lengths, skins = np.linspace(0.1, 0.85, 4), np.linspace(0.1, 0.9, 4)
+lengths = np.linspace(0.1, 0.85, 4)
+skins = np.linspace(0.1, 0.9, 4)
 grid = np.concatenate([do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths])
 asked = draw(grid, "asked", size=image_size)
 said = {name: networks.predict(model, asked) for name, model in audited.items()}
 male = said["celeba-like"].reshape(4, 4)
+by_hair = (male[:, -1] - male[:, 0]).mean()
+by_skin = (male[-1] - male[0]).mean()
 
 # %% tags=["remove-cell"]
 _ = stage.save("synopsis.parquet", pd.DataFrame(said))
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
 # Computed by faceworld.networks.classifiers.predict.
-by_hair, by_skin = (male[:, -1] - male[:, 0]).mean(), (male[-1] - male[0]).mean()
 titles = [f"male: {p:.2f}" for p in male.ravel()]
 figure = figures.gallery(draw(grid, "synopsis"), 4, titles, ["light", "", "", "dark"])
 figure.set_size_inches(PHONE, 6)
@@ -392,23 +407,20 @@ pd.crosstab(gender, skin, rownames=["perceived gender"], colnames=["skin colour"
 
 # %% [markdown]
 # The second is the {term}`null control`. It errs at one rate, independently of the face. An audit that finds an
-# effect in it raises a false alarm. Here it judges held-out faces with light and with dark skin.
+# effect in it raises a false alarm. Here it judges held-out faces with light and with dark skin. Any difference between the two
+# rows of the table is chance.
 
 # %%
 judged = samples["plantskin"].frame[n_train:]
-item, truth = judged["item"], judged["gender"]
+item = judged["item"]
+truth = judged["gender"]
 score = classifiers.null_control(truth, item, item, rate=0.1, icc=0.2, seed=seed)
 judged = judged.assign(error=((score > 0.5) != (truth == 1)).astype(int))
 
-# %% tags=["hide-input"]
+# %%
 judged["skin"] = np.where(judged["skin_colour"] > 0.5, "dark", "light")
 chance = error_rates.stratified_errors(judged, "skin")
-said = [
-    f"{100 * row['rate']:.1f} % ({100 * row['low']:.1f} to {100 * row['high']:.1f} %) of "
-    f"{row['n']:,.0f} faces with {name} skin"
-    for name, row in chance.iterrows()
-]
-Markdown(f"The null control errs on {said[0]} and on {said[1]}. The difference is chance.")
+chance.style.format("{:.1%}", subset=["rate", "low", "high"])
 
 # %% tags=["remove-cell"]
 row = male[0]

@@ -18,21 +18,10 @@
 # *You need chapter 3 (planes and their normals) and the dot product. Reading: {{minutes}} minutes.*
 
 # %% [markdown]
-# ```{glue:figure} raw-and-dual
-# :name: fig-raw-and-dual
-# :alt: Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy.
-#
-# One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
-# colour. Above the faces: their signed distance from the plane. In the title: how far the shape of the face moves in gender between both
-# ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
-# Drawn under [](#raw-against-dual).
-# ```
-
-# %% [markdown]
 # ## Question
 #
 # A {term}`decision value` is the signed distance of a face's code from the plane that chapter 3 fitted for an attribute. Ask for
-# longer hair along the {term}`normal` of that plane, and the face turns female (first row). An experiment then mixes two causes.
+# longer hair along the {term}`normal` of that plane, and the face turns female (first row below). An experiment then mixes two causes.
 # How can we walk so that one attribute changes and the other annotated attributes keep their values? And what is the price?
 #
 # ```{glue:md} answer
@@ -56,6 +45,17 @@
 # | **Known failure** | attributes without a plane move along, such as hair colour with skin and earrings with gender |
 # :::
 
+# %% [markdown]
+# ```{glue:figure} raw-and-dual
+# :name: fig-raw-and-dual
+# :alt: Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy.
+#
+# One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
+# colour. Above the faces: their signed distance from the plane. In the title: how far the shape of the face moves in gender between both
+# ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
+# Drawn under [](#raw-against-dual).
+# ```
+
 # %% tags=["hide-cell"]
 from itertools import permutations
 
@@ -75,7 +75,7 @@ from faceworld.rendering import render_to_store
 from helpers import figures
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim
-from helpers.figures import widgets
+from helpers.figures import charts, widgets
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -83,26 +83,13 @@ device = "cpu"
 seed = 20200715
 figure_size = 256
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("04_orthogonalization", profile=profile, device=device, seed=seed)
 figures.style()
 NARROW = 4.8  # inches: letters of ten points can then be read on a phone
-generator = load_generator("known-truth", device=device)
-planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
-normals, names = planes.normals, list(planes.names)
-gender, hair = names.index("gender"), names.index("hair_length")
 
 
-def parameters_of(w: np.ndarray) -> torch.Tensor:
-    """The face parameters of codes (…, D), one row each."""
-    return generator.parameters(torch.from_numpy(w.reshape(-1, generator.latent_dim)))
-
-
-def spoken(name: str) -> str:
-    """A column's name in words."""
-    return name.replace("_", " ")
-
-
+# %% tags=["hide-cell"]
 def walked(pictures: np.ndarray, values: np.ndarray, labels: list[str], title: str) -> plt.Figure:
     """A row of faces for each label, in letters that can be read on a phone."""
     figure = figures.gallery(pictures, 5, [with_minus(f"{v:+.1f}") for v in values], labels)
@@ -118,18 +105,22 @@ def walked(pictures: np.ndarray, values: np.ndarray, labels: list[str], title: s
 #
 # The normal is the shortest way to change a decision value, and earlier work walks along it {cite:p}`interfacegan`. But
 # normals of two attributes are seldom at right angles. A step of one along a normal then also changes the decision value of the
-# other attribute, by the cosine of the angle between both. For normals of length one, the dot product gives this cosine.
+# other attribute, by the cosine of the angle between both. For normals of length one, the dot product gives this cosine. The table has
+# what one step along the normal of hair length does. A minus means more female, less beard, less makeup, younger.
 
 # %%
-of_one_step = pd.Series(normals @ normals[hair], [*map(spoken, names)])
+generator = load_generator("known-truth", device=device)
+planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
+normals = planes.normals
+names = list(planes.names)
+gender = names.index("gender")
+hair = names.index("hair_length")
 
-# %% tags=["hide-input"]
-others = of_one_step.drop("hair length").sort_values(key=abs, ascending=False).head(4)
-listed = [f"{name} by {with_minus(f'{value:+.2f}')}" for name, value in others.items()]
-Markdown(
-    f"A step of one along the normal of hair length changes the decision value of {', '.join(listed[:-1])} and {listed[-1]}. "
-    "A minus means more female, less beard, less makeup, younger."
+# %%
+of_one_step = pd.Series(
+    normals @ normals[hair], [*map(charts.spaced, names)], name="decision value"
 )
+of_one_step.sort_values(key=abs, ascending=False).round(2).to_frame()
 
 # %% [markdown]
 # ## The dual basis
@@ -139,11 +130,12 @@ Markdown(
 
 # %%
 rho = float(normals[gender] @ normals[hair])
+n_gender = np.array([1.0, 0.0])
+n_hair = np.array([rho, np.sqrt(1 - rho**2)])
+v_hair = (n_hair - rho * n_gender) / (1 - rho**2)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
 # Computed by faceaudit.latents.directions.fit_hyperplanes (chapter 3).
-n_gender, n_hair = np.array([1.0, 0.0]), np.array([rho, np.sqrt(1 - rho**2)])
-v_hair = (n_hair - rho * n_gender) / (1 - rho**2)
 axis = plt.figure(figsize=(NARROW, 3.5)).gca()
 for place in np.arange(-1.5, 1.6, 0.25):
     axis.axvline(place, color="#CCCCCC", linewidth=1, zorder=0)
@@ -155,14 +147,8 @@ ARROWS = {
     "dual vector\nof hair length": (v_hair, figures.BLUE, "--", (0.08, -0.55), "left"),
 }
 for name, (arrow, colour, line, shift, side) in ARROWS.items():
-    how = {
-        "arrowstyle": "-|>",
-        "lw": 3,
-        "color": colour,
-        "linestyle": line,
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
+    how = {"arrowstyle": "-|>", "lw": 3, "shrinkA": 0, "shrinkB": 0}
+    how |= {"color": colour, "linestyle": line}
     axis.annotate("", arrow, (0, 0), arrowprops=how)
     axis.text(*(arrow + shift), name, color=colour, ha=side, va="center", fontsize=11)
 axis.text(-1.47, -0.36, "grey lines: equal gender", fontsize=10, backgroundcolor="white")
@@ -196,7 +182,14 @@ assert np.allclose(dual @ normals.T, np.eye(len(names)))  # what each step chang
 # ### Try it: raw normal against dual vector
 #
 # The slider moves the first figure's face along the raw normal of hair length (left) and along its dual vector (right). Compare
-# chin and jaw at both ends. On the left they change from male to female, on the right they stay more alike.
+# chin and jaw at both ends. On the left they change from male to female, on the right they stay more alike. The cells walk
+# faces along a direction, and choose a clear case.
+
+
+# %%
+def parameters_of(w: np.ndarray) -> torch.Tensor:
+    """The face parameters of codes (…, D), one row each."""
+    return generator.parameters(torch.from_numpy(w.reshape(-1, generator.latent_dim)))
 
 
 # %%
@@ -218,18 +211,19 @@ adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
 bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
 chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
 
+# %%
+kinds = {"raw": normals, "dual": dual}
+rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in kinds]
+cells = np.concatenate([walk(chosen, name, kinds[kind], WALK)[0] for name, kind in rows])
+on_walk = parameters_of(cells)
+travelled = facerender.to_frame(on_walk)["gender"].to_numpy().reshape(-1, len(WALK))
+raw_change, dual_change = np.ptp(travelled, axis=1)[:2]
+raw_end, dual_end = (travelled[:, -1] - travelled[:, 0])[:2]
+
 # %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by facerender.parameters.to_frame; the vectors by
 # faceaudit.latents.orthogonalization.dual_basis.
-kinds = {"raw": normals, "dual": dual}
-rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
-cells = np.concatenate([walk(chosen, name, kinds[kind], WALK)[0] for name, kind in rows])
-pictures = render_to_store(
-    parameters_of(cells), figure_size, stage.path("raw_and_dual.npy"), device=device
-)
-travelled = facerender.to_frame(parameters_of(cells))["gender"].to_numpy().reshape(-1, len(WALK))
-raw_change, dual_change = np.ptp(travelled, axis=1)[:2]
-raw_end, dual_end = (travelled[:, -1] - travelled[:, 0])[:2]
+pictures = render_to_store(on_walk, figure_size, stage.path("raw_and_dual.npy"), device=device)
 labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
 title = (
     "Towards longer hair, gender (0 female, 1 male)\n"
@@ -260,21 +254,12 @@ widgets.side_by_side(
 # A dual vector uses only the part of its normal that the other normals do not share. So it must go
 # further for the same change. The table has this factor, compared with a step along the normal. It is the square root of the
 # {term}`variance inflation factor <VIF>` (VIF), which is known from regression. Long steps lead away from the faces that the
-# generator knows.
+# generator knows. Two attributes that always occur together would make the price infinite. `dual_basis` then stops and names them.
 
 # %%
 vif = orthogonalization.variance_inflation(normals)
-price = pd.DataFrame({"VIF": vif, "step length": np.sqrt(vif)}, [*map(spoken, names)])
-
-# %%
+price = pd.DataFrame({"VIF": vif, "step length": np.sqrt(vif)}, [*map(charts.spaced, names)])
 price.round(2)
-
-# %% tags=["hide-input"]
-dearest = price["step length"].idxmax()
-Markdown(
-    f"Here the longest step is that of {dearest}, {price['step length'].max():.1f} times its normal. Two attributes that always "
-    "occur together would make the price infinite. `dual_basis` then stops and names them."
-)
 
 # %% [markdown]
 # ### Try it: two normals and their dual vectors
@@ -340,30 +325,29 @@ def gender_per_hair(order: tuple[str, ...]) -> float:
     return float(vector @ normals[gender] / (vector @ normals[hair]))
 
 
+# %%
 KNOT = ("gender", "hair_length", "facial_hair", "makeup")
 by_order = pd.Series({order: gender_per_hair(order) for order in permutations(KNOT)})
 early = np.array([order.index("gender") < order.index("hair_length") for order in by_order.index])
+left = by_order[~early]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Bars counting orders of the attributes by the change of gender per unit of hair length. Some orders give zero, the others several different negative values; a marked line at zero is the dual basis, and another marks the raw normal."}, "figure": {"name": "fig-order-dependence", "caption": "Change of the gender decision for one unit of hair length, along the printed vector, for every order of four attributes. Each bar counts orders. The raw normal and the dual basis do not depend on the order."}}
 # Computed by gender_per_hair (above) with faceaudit.latents.orthogonalization.gram_schmidt.
 axis = plt.figure(figsize=(NARROW, 3.6)).gca()
 bins = np.arange(by_order.min() - 0.01, 0.03, 0.02)
 axis.hist(by_order, bins, color=figures.SKY, edgecolor="white")
-raw = normals[hair] @ normals[gender]
 top = axis.get_ylim()[1]
-axis.axvline(raw, color=figures.VERMILION)
+axis.axvline(rho, color=figures.VERMILION)
 axis.axvline(0, color=figures.BLACK, linestyle="--")
-axis.text(raw + 0.01, top, "raw normal", color=figures.VERMILION, va="top", fontsize=11)
+axis.text(rho + 0.01, top, "raw normal", color=figures.VERMILION, va="top", fontsize=11)
 axis.text(-0.02, top, "dual basis", ha="right", va="top", fontsize=11)
 axis.yaxis.set_major_locator(plt.MaxNLocator(integer=True))
 axis.set(xlabel="change of gender per unit of hair length", ylabel="orders")
-_ = axis.set_title(
-    with_minus(
-        f"{early.sum()} of {len(by_order)} orders remove the leak,\nthe others leave "
-        f"{by_order[~early].max():.2f} to {by_order[~early].min():.2f}"
-    ),
-    fontsize=12,
+title = (
+    f"{early.sum()} of {len(by_order)} orders remove the leak,\n"
+    f"the others leave {left.max():.2f} to {left.min():.2f}"
 )
+_ = axis.set_title(with_minus(title), fontsize=12)
 
 # %% tags=["remove-cell"]
 assert by_order[early].abs().max() < 1e-12
@@ -378,10 +362,12 @@ assert by_order[~early].abs().min() > 0.05
 #
 # So far we checked algebra on *fitted* planes. Now we look at faces. New faces walk the same distance to both
 # sides of every plane, and we read their true attributes at both ends. We also read two attributes that the paper's
-# questions leave out: hair colour and earrings.
+# questions leave out: hair colour and earrings. The {term}`leakage` of a pair of attributes is the change of the measured one for each unit by
+# which the moved one changes. A table keeps change and ratio of every pair for later chapters.
 
 # %%
-STEP, HELD_OUT = 1.0, 1000  # signed distance to either side, about one standard deviation; faces
+STEP = 1.0  # signed distance to either side, about one standard deviation
+HELD_OUT = 1000  # faces
 UNASKED = ["hair_colour", "earrings"]
 MEASURED = [*names, *UNASKED]
 held_out = generator.sample(HELD_OUT, seed + 1).cpu().numpy()
@@ -395,11 +381,9 @@ def ends_of(
     low, high = {}, {}
     for name in names:
         codes = walk(faces, name, basis, [-step, step], fitted)
-        truth = facerender.to_frame(parameters_of(codes))
-        low[name], high[name] = (
-            truth[MEASURED][::2].astype(float),
-            truth[MEASURED][1::2].astype(float),
-        )
+        truth = facerender.to_frame(parameters_of(codes))[MEASURED]
+        low[name] = truth[::2].astype(float)
+        high[name] = truth[1::2].astype(float)
     return low, high
 
 
@@ -408,6 +392,20 @@ bases = {"raw": normals, "printed": printed, "dual": dual}
 ends = {kind: ends_of(basis) for kind, basis in bases.items()}
 leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()}
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
+
+# %%
+table = pd.DataFrame(
+    {
+        "basis": kind,
+        "moved": moved,
+        "measured": measured,
+        "change": high[moved][measured].mean() - low[moved][measured].mean(),
+        "ratio": leakage[kind].loc[moved, measured],
+    }
+    for kind, (low, high) in ends.items()
+    for moved in names
+    for measured in MEASURED
+)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
 # Computed by faceaudit.latents.orthogonalization.leakage and
@@ -418,18 +416,22 @@ for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
     shown = matrix.where(matrix.index.to_numpy()[:, None] != matrix.columns.to_numpy())
     limits = {"cmap": "PuOr", "vmin": -0.6, "vmax": 0.6}
     mesh = axis.pcolormesh(shown[::-1], **limits, edgecolors="white", linewidth=1)
-    axis.set_title(
-        f"{KINDS[kind]}: mean leakage {off[kind].mean:.3f}, n = {HELD_OUT:,}", fontsize=11
-    )
+    title = f"{KINDS[kind]}: mean leakage {off[kind].mean:.3f}, n = {HELD_OUT:,}"
+    axis.set_title(title, fontsize=11)
     axis.axvline(len(names), color=figures.BLACK, linewidth=1.5)
     axis.grid(visible=False)
     axis.tick_params(length=0)
-    axis.set_yticks(np.arange(len(names)) + 0.5, map(spoken, names[::-1]), fontsize=11)
+    axis.set_yticks(np.arange(len(names)) + 0.5, map(charts.spaced, names[::-1]), fontsize=11)
     axis.set_ylabel("moved")
-axis.set_xticks(np.arange(len(MEASURED)) + 0.5, map(spoken, MEASURED), rotation=50, ha="right")
+places = np.arange(len(MEASURED)) + 0.5
+axis.set_xticks(places, map(charts.spaced, MEASURED), rotation=50, ha="right")
 bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", fraction=0.03, pad=0.02)
 bar.set_label("true change per unit of intended change")
 
+
+# %% [markdown]
+# How far do these means depend on the faces? We compute them again five times, each time without a fifth of the annotated and of the
+# held-out faces. The spread of the five values gives a standard error (a *jackknife*).
 
 # %%
 refits = stage.load("03_direction_fitting", "refits.npz")
@@ -437,6 +439,7 @@ FIFTHS = len(refits["normals"])
 keeps = [np.arange(HELD_OUT) % FIFTHS != part for part in range(FIFTHS)]
 
 
+# %%
 def jackknife_error(values: pd.Series) -> float:
     """Standard error of a number, from its values without each fifth of the faces."""
     return float(np.sqrt((len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum()))
@@ -465,8 +468,10 @@ def without_fifth(part: int) -> dict[str, float]:
 
 # %%
 fifths = pd.DataFrame(map(without_fifth, range(FIFTHS)))
+dual_to_raw = off["dual"].mean / off["raw"].mean
 
 
+# %%
 def below(kind: str, other: str, share: float = 1.0) -> Margin:
     """By how much the mean leakage of a basis is below a share of that of another."""
     error = jackknife_error(share * fifths[other] - fifths[kind])
@@ -474,23 +479,22 @@ def below(kind: str, other: str, share: float = 1.0) -> Margin:
 
 
 # %% tags=["hide-input"]
-dual_to_raw = off["dual"].mean / off["raw"].mean
 claim(
     "**In this run** the mean leakage of the dual basis is {share:.0%} of that of the raw normals.",
     margins=[below("dual", "raw", 0.5)],
     share=dual_to_raw,
 )
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# Does the leakage depend on the length of the walk? The table has the mean leakage of the dual basis for walks of half to
+# twice our step, to either side.
+
+# %%
 by_step = {
     step: orthogonalization.off_target(orthogonalization.leakage(*ends_of(dual, step))[names]).mean
     for step in (STEP / 2, STEP, 3 * STEP / 2, 2 * STEP)
 }
-Markdown(
-    "Mean leakage of the dual basis by the length of the walk to either side: "
-    + ", ".join(f"{value:.3f} for {step:g}" for step, value in by_step.items())
-    + "."
-)
+pd.Series(by_step, name="mean leakage").rename_axis("step").round(3).to_frame()
 
 # %% [markdown]
 # The dual basis removes the leak between the *fitted* normals exactly. The leakage that remains in the faces has three sources: fitted
@@ -544,6 +548,8 @@ bases_known = {
 # %%
 AXES = ("gender", "hair_length", "skin_colour")  # those of the transects to come
 ends_known = {kind: ends_of(basis) for kind, basis in bases_known.items()}
+
+# %%
 unasked = {
     kind: orthogonalization.leakage(*both)[UNASKED].loc[list(AXES)]
     for kind, both in ends_known.items()
@@ -558,12 +564,8 @@ assert unasked.xs("all known", axis=1, level=1).abs().max().max() < 0.01
 
 # %%
 LEAKS = {"gender": "earrings", "skin_colour": "hair_colour"}
-leaks = pd.DataFrame(
-    {
-        f"{spoken(name)} along {spoken(axis)}": unasked.loc[axis, name]
-        for axis, name in LEAKS.items()
-    }
-)
+leaks = {f"{name} along {axis}": unasked.loc[axis, name] for axis, name in LEAKS.items()}
+leaks = pd.DataFrame(leaks).rename(columns=charts.spaced)
 (leaks.loc[[*bases_known]].round(2) + 0.0).style.format("{:.2f}")
 
 
@@ -575,11 +577,13 @@ def without_fifths(both: tuple) -> list[list[dict[str, pd.DataFrame]]]:
     ]
 
 
-# %% tags=["hide-input"]
-# Errors over held-out faces: the sentence is about the directions of this run.
+# %%
 fitted_exact = ["dual, fitted", "dual, exact"]
 earrings, colour = (unasked.loc[axis, name][fitted_exact].tolist() for axis, name in LEAKS.items())
 held = [unasked.loc[axis, (name, "dual, more held")] for axis, name in LEAKS.items()]
+
+# %%
+# Errors over held-out faces: the sentence below is about the directions of this run.
 exact, kept = (
     pd.DataFrame(
         np.abs([orthogonalization.leakage(*some).loc[axis, name] for axis, name in LEAKS.items()])
@@ -588,30 +592,32 @@ exact, kept = (
     for kind in ("dual, exact", "dual, more held")
 )
 sizes = np.abs([earrings[1], colour[1]])
+margins = [
+    *map(Margin, sizes - 0.2, exact.agg(jackknife_error)),
+    *map(Margin, sizes - np.abs(held), (exact - kept).agg(jackknife_error)),
+]
+
+# %% tags=["hide-input"]
 claim(
     "A better fit does not close these leaks. Along gender, earrings change by {earrings[0]:z.2f} with fitted and by "
     "{earrings[1]:z.2f} with exact planes of the same attributes. Along skin colour, hair colour changes by "
     "{hair[0]:z.2f} and {hair[1]:z.2f}. Where they are asked about and held, {held[0]:z.2f} and {held[1]:z.2f} are left.",
-    margins=[
-        *map(Margin, sizes - 0.2, exact.agg(jackknife_error)),
-        *map(Margin, sizes - np.abs(held), (exact - kept).agg(jackknife_error)),
-    ],
+    margins=margins,
     earrings=earrings,
     hair=colour,
     held=held,
 )
 
+# %% [markdown]
+# Exact planes can move earrings more than fitted ones do, because noise in the fitted normal of gender weakens its tie to earrings.
+# We take out of the fitted normals what the exact ones cannot explain, and set the three leaks side by side.
+
 # %%
-# The fitted normals without what the exact ones cannot explain.
 weights = np.linalg.lstsq(exact_normals.T, normals.T)[0]
 cleaned = orthogonalization.dual_basis((exact_normals.T @ weights).T)
 cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
-
-# %% tags=["hide-input"]
-Markdown(
-    "Exact planes can move earrings even more than fitted ones do. Noise in the fitted normal of gender weakens its tie to earrings. With this "
-    f"noise taken out, the fitted planes change earrings by {with_minus(f'{cleaned:.2f}')}."
-)
+of_earrings = {"fitted": earrings[0], "fitted, without noise": cleaned, "exact": earrings[1]}
+pd.Series(of_earrings, name="earrings along gender").round(2).to_frame()
 
 # %% [markdown]
 # An attribute stays still only if a direction knows its plane. So raters have to be asked about it, or a measure has to see it. On
@@ -621,6 +627,8 @@ Markdown(
 SPAN = np.linspace(-1.2, 1.2, 5)
 kinds = {"dual": bases["dual"], "all known": bases_known["all known"]}
 rows = {kind: walk(few, "gender", basis, SPAN) for kind, basis in kinds.items()}
+
+# %%
 worn = facerender.to_frame(parameters_of(rows["dual"]))[["earrings", "hair_length"]].to_numpy()
 worn, length = worn.T.reshape(2, len(few), len(SPAN))
 kept = facerender.to_frame(parameters_of(rows["all known"]))["earrings"].to_numpy()
@@ -654,7 +662,7 @@ glue(
 # ## What would change our mind
 #
 # If the dual basis leaked as much as the raw normals, the fitted planes would be the problem. In this run leakage grows
-# with the length of the walk, as printed above. So one basis serves short walks only, and [](05_transect_generation)
+# with the length of the walk, as the table above has it. So one basis serves short walks only, and [](05_transect_generation)
 # corrects faces where they arrive. [](06_annotation_ingestion) compares seen with true attributes.
 
 # %% [markdown]
@@ -678,7 +686,8 @@ glue(
 # more attributes, $\rho^2$ becomes the $R^2$ of one normal on all others, so the values of the table are at least as large.
 
 # %% tags=["solution"]
-n_1, n_2 = normals[hair], normals[gender]
+n_1 = normals[hair]
+n_2 = normals[gender]
 v_1 = (n_1 - rho * n_2) / (1 - rho**2)
 assert np.allclose([v_1 @ n_1, v_1 @ n_2, v_1 @ v_1], [1, 0, 1 / (1 - rho**2)])
 assert vif[hair] >= v_1 @ v_1
@@ -712,7 +721,7 @@ of_three = orthogonalization.dual_basis(normals[three])
 steps = np.linalg.norm(of_three, axis=1)
 assert (steps <= np.linalg.norm(bases["dual"][three], axis=1) + 1e-12).all()
 moved = pd.DataFrame(of_three @ normals.T, AXES, names).drop(columns=[*AXES])
-moved.rename(index=spoken, columns=spoken).round(2)
+moved.rename(index=charts.spaced, columns=charts.spaced).round(2)
 
 # %% [markdown]
 # ```{solution-end}
@@ -760,18 +769,6 @@ f"cosine of the printed and the dual vector: {cosine:.3f}"
 # %% tags=["remove-cell"]
 stage.save("directions.npz", {"names": np.array(names), **bases})
 stage.save("calibrated.npz", {"names": np.array(calibrated.names), "dual": dual_of_all.to_numpy()})
-table = pd.DataFrame(
-    {
-        "basis": kind,
-        "moved": moved,
-        "measured": measured,
-        "change": high[moved][measured].mean() - low[moved][measured].mean(),
-        "ratio": leakage[kind].loc[moved, measured],
-    }
-    for kind, (low, high) in ends.items()
-    for moved in names
-    for measured in MEASURED
-)
 stage.save("leakage.parquet", table)
 _ = stage.finish(
     {

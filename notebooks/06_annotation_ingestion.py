@@ -18,6 +18,34 @@
 # *You need [chapter 5](05_transect_generation) (the images of the transects). Reading: {{minutes}}
 # minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# We intended a face to be male, long-haired and dark-skinned. People may see something else. What do
+# annotators see in the images of the transects, how far do they agree, and did each change reach its
+# target and move only that?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | all images of the main arm's transects |
+# | Unit | one answer: an annotator's level for one attribute of one image |
+# | Intervention | here none; the levels of the axes were set in [](05_transect_generation) |
+# | Held fixed | the questions, their levels and the number of annotators of each image |
+# | Outcome and who labels it | perceived score: mean level over the highest level, from zero to one, by a simulated crowd |
+# | Estimand | the perceived change of every attribute when one axis goes from low to high, within transects |
+# | Tolerance and n | a rater is flagged beyond three robust standard deviations; intervals are over images or transects |
+# | Decision at stake | which label a model is judged by, and which leaks the analysis has to know |
+# | Known failure | agreement measures noise; an error that all annotators share is invisible |
+# :::
+
 # %% tags=["hide-cell"]
 import json
 from collections import Counter
@@ -58,23 +86,32 @@ n_boot = 1000
 PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("06_annotation_ingestion", profile=profile, device=device, seed=seed)
 figures.style()
+
+# %% [markdown]
+# Chapter 5 left a row of parameters for each image. From these we know what an image really shows (`shown`). In the first figure nine
+# annotators judge the faces along one direction. A logistic curve is fitted to their mean scores.
+
+# %%
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 parameters = np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
 shown = facerender.visible_scores(torch.from_numpy(parameters)).set_index(index.index)
 del parameters  # of a long study hundreds of megabytes
 
-# %% tags=["remove-cell"]
+# %%
 walked = stage.load("05_transect_generation", "lines.parquet")
 walked.index = [f"line-{number:02}" for number in range(len(walked))]
 faces = torch.from_numpy(walked[[*facerender.INDEX]].to_numpy("float32", copy=True))
 along = facerender.visible_scores(faces).set_axis(walked.index)
 nine = crowd.annotate(crowd.perceived(along), 9, seed=seed, stage=f"{stage.name}/lines")
 nine = nine[nine["status"] == "accepted"]
+
+# %% tags=["remove-cell"]
 _ = stage.save("lines_answers.parquet", nine[["image_id", *ATTRIBUTES]].reset_index(drop=True))
 
 # %%
 value = walked.loc[walked["attribute"] == "gender", "decision value"]
-levels, top = ATTRIBUTES["gender"], len(ATTRIBUTES["gender"]) - 1
+levels = ATTRIBUTES["gender"]
+top = len(levels) - 1
 chosen = pd.crosstab(nine["image_id"], nine["gender"])
 chosen = chosen.reindex(value.index, columns=range(top + 1), fill_value=0)
 mean = chosen @ range(top + 1) / (9 * top)
@@ -97,34 +134,6 @@ title = (
     f"Nine annotators’ mean score of gender\nrises from {mean.iloc[0]:.2f} to {mean.iloc[-1]:.2f}"
 )
 _ = figure.suptitle(title, fontsize=12)
-
-# %% [markdown]
-# ## Question
-#
-# We intended a face to be male, long-haired and dark-skinned. People may see something else. What do
-# annotators see in the images of the transects, how far do they agree, and did each change reach its
-# target and move only that?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | all images of the main arm's transects |
-# | Unit | one answer: an annotator's level for one attribute of one image |
-# | Intervention | here none; the levels of the axes were set in [](05_transect_generation) |
-# | Held fixed | the questions, their levels and the number of annotators of each image |
-# | Outcome and who labels it | perceived score: mean level over the highest level, from zero to one, by a simulated crowd |
-# | Estimand | the perceived change of every attribute when one axis goes from low to high, within transects |
-# | Tolerance and n | a rater is flagged beyond three robust standard deviations; intervals are over images or transects |
-# | Decision at stake | which label a model is judged by, and which leaks the analysis has to know |
-# | Known failure | agreement measures noise; an error that all annotators share is invisible |
-# :::
 
 # %% [markdown]
 # (erratum-levels)=
@@ -155,20 +164,17 @@ _ = stage.path("config.xml").write_text(config, encoding="utf-8")
 # Section 4.3 of {cite:t}`transects` says that seven attributes were asked about, and then lists eight: seven
 # and {term}`fakeness`. The total decides. The paper annotates five thousand single images and a thousand
 # transects of eight images, each attribute five times, and reports 0.52 million annotations. <!-- paper -->
+# Only eight attributes give this total. A study that budgets for seven forgets an eighth of the bill, and
+# has no question to prune fakes by.
 
 # %%
 images_annotated = 5_000 + 1_000 * 8
 totals = {count: images_annotated * count * 5 for count in (7, 8)}
+pd.Series(totals, name="annotations").rename_axis("attributes").to_frame().style.format("{:,}")
 
 # %% tags=["remove-cell"]
 assert len(ATTRIBUTES) == 8
 assert images_annotated * len(ATTRIBUTES) * 5 == 520_000
-
-# %% tags=["hide-input"]
-Markdown(
-    f"Seven attributes give {totals[7]:,} annotations, and eight give {totals[8]:,}. So there were eight. "
-    "A study that budgets for seven forgets an eighth of the bill, and has no question to prune fakes by."
-)
 
 # %% [markdown]
 # ## A simulated crowd
@@ -182,18 +188,14 @@ Markdown(
 # makeup {cite:p}`burton-gender`, but hair alone calls up a gender {cite:p}`macrae-hair`. So these annotators
 # start from the shape of the face and add something for each {term}`cue`: a beard counts towards male, makeup
 # and long hair towards female. The strength of the cues is an assumption, and [](n02_when_transects_fail) varies
-# it.
+# it. The table has the noise of an answer, and what a cue adds to perceived gender (zero female, one male)
+# from one end of its own scale to the other.
 
-# %% tags=["hide-input"]
+# %%
 noise = {name: one.noise for name, one in crowd.DISAGREEMENT.items()}
-low, high = min(noise, key=noise.get), max(noise, key=noise.get)
-spoken = {name: name.replace("_", " ") for name in ATTRIBUTES}
-cues = ", ".join(f"{spoken[name]} {cue.strength:+.1f}" for name, cue in crowd.CUES.items())
-Markdown(
-    f"The noise of an answer is between {noise[low]:.2f} levels ({spoken[low]}) and {noise[high]:.2f} "
-    f"({spoken[high]}). From one end of its own scale to the other, a cue adds to the score of perceived "
-    f"gender, which runs from zero (female) to one (male): {cues}."
-)
+cues = {name: cue.strength for name, cue in crowd.CUES.items()}
+of_crowd = pd.DataFrame({"noise, levels": noise, "cue": pd.Series(cues)}, [*noise])
+of_crowd.rename(charts.spaced).style.format("{:.2f}", na_rep="")
 
 # %% [markdown]
 # Apart from the cues these annotators err independently of the picture and of each other. Real people see
@@ -204,21 +206,14 @@ Markdown(
 # The table `shown` holds the scores that a {term}`perfect crowd` would give, with gender as the shape of the
 # face alone. It exists only in a world with {term}`known truth`. It drives the simulated crowd, settles
 # {term}`gold questions <gold question>`, and says at the end how much of the crowd's report is in the
-# pictures. Later estimates may never look at it.
+# pictures. Later estimates may never look at it. A *visit* is one image with answers to all questions. Each
+# visit that was rejected or cancelled is replaced by another.
 
 # %%
 answers = crowd.annotate(crowd.perceived(shown), n_raters, seed=seed, stage=stage.name)
-visits = answers["status"].value_counts()
-
-# %% tags=["hide-input"]
-seconds = answers["seconds"].median() / len(ATTRIBUTES)
 n_annotators = answers["rater"].nunique()
-states = ", ".join(f"{count:,} {state}" for state, count in visits.items())
-Markdown(
-    f"{n_annotators} annotators made {len(answers):,} assignments, that is, visits to one image with answers "
-    f"to all questions: {states}. Each visit that was rejected or cancelled is replaced by another. The "
-    f"median time for one answer is {seconds:.1f} seconds."
-)
+in_all = {"annotators": n_annotators, "visits": len(answers), **answers["status"].value_counts()}
+pd.Series(in_all, name="number").to_frame().style.format("{:,}")
 
 # %% [markdown]
 # ## Written to a file and read back
@@ -256,17 +251,17 @@ for task in tasks():
         counted[visit["was_cancelled"]] += len(visit["result"])
 repeated = report.set_index("reason").loc["duplicate", "count"]
 
+# %%
+written = counted.total()
+voided = counted[True]
+account = {"written": written, "kept": len(tidy), "voided": voided, "repeated": repeated}
+pd.Series(account, name="answers").to_frame().style.format("{:,}")
+
 # %% tags=["remove-cell"]
-written, voided = counted.total(), counted[True]
 assert written == len(tidy) + voided + repeated
 assert len(tidy) == len(index) * len(ATTRIBUTES) * n_raters
 assert not tidy["annotator_id"].str.contains("@").any()
 assert tidy["annotator_id"].nunique() <= n_annotators
-
-# %% tags=["hide-input"]
-Markdown(
-    f"The file has {written:,} answers: {len(tidy):,} are kept, {voided:,} voided and {repeated:,} repeated."
-)
 
 # %% [markdown]
 # One worker signed with an e-mail address. Addresses are personal data, and
@@ -280,18 +275,14 @@ Markdown(
 #
 # Mean, spread, majority and every measure of agreement depend only on how often each level was chosen for an
 # image. So the long table folds into one array of counts per attribute, with images in rows and levels in
-# columns.
+# columns. The table has the counts of one image, for the question about gender.
 
 # %%
-stage.save("annotations.parquet", tidy)
 image_ids, counts = annotations.count_tensor(tidy)
+pd.Series(counts["gender"][0], [*ATTRIBUTES["gender"]], name="answers about image 1").to_frame()
 
-# %% tags=["hide-input"]
-example = ", ".join(
-    f"{count} × {level.lower()}"
-    for count, level in zip(counts["gender"][0], ATTRIBUTES["gender"], strict=True)
-)
-Markdown(f"For example, the answers about gender in the first image are {example}.")
+# %% tags=["remove-cell"]
+stage.save("annotations.parquet", tidy)
 
 # %% [markdown]
 # The score of an image is its mean level divided by the highest level, from zero to one. The label that
@@ -301,12 +292,12 @@ Markdown(f"For example, the answers about gender in the first image are {example
 # %%
 scores = annotations.scores(tidy).reindex(index.index)
 scores["label"] = error_rates.majority(scores["gender"])
-stage.save("scores.parquet", scores)
 kept = len(tidy)
-scores.head(3).T.rename(spoken).style.format("{:.2g}").format_index(escape="html", axis=1)
+tidy = tidy[tidy["image_id"].isin(first)]  # from here on only to know raters by
+scores.head(3).T.rename(charts.spaced).style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% tags=["remove-cell"]
-tidy = tidy[tidy["image_id"].isin(first)]
+stage.save("scores.parquet", scores)
 spread = pd.DataFrame({name: annotations.standard_deviation(c) for name, c in counts.items()})
 _ = stage.save("spread.parquet", spread)
 
@@ -338,6 +329,8 @@ widgets.explorable(
 
 # %%
 agreement = annotations.agreement_table(counts, n_boot=n_boot, seed=seed)
+
+# %% tags=["remove-cell"]
 _ = stage.save("agreement.parquet", agreement)
 
 # %% [markdown]
@@ -391,11 +384,14 @@ skin = {"all images": counts["skin_colour"]}
 skin |= {f"intended level {k}": counts["skin_colour"][level == k] for k in np.unique(level)}
 restricted = annotations.agreement_table(skin, n_boot=n_boot, seed=seed)
 
-# %% tags=["hide-input"]
+# %%
+# Half of alpha in all images, minus alpha within a level; the error joins those of both.
 one_level = restricted["alpha"].iloc[1:]
 fall = restricted["alpha"].iloc[0] / 2 - one_level
 alpha_error = (restricted["alpha_high"] - restricted["alpha_low"]) / (2 * norm.ppf(0.975))
 fall_error = np.hypot(alpha_error.iloc[0] / 2, alpha_error.iloc[1:])
+
+# %% tags=["hide-input"]
 claim(
     "Alpha falls from {all:.2f} in all images to {levels[0]:z.2f} and {levels[1]:z.2f} "
     "within a level, with the same annotators. That of random StyleGAN2 images is {real:.2f}.",
@@ -440,51 +436,60 @@ of_each = tidy.drop_duplicates("annotator_id").astype({"image_id": "str", "annot
 person = of_each.merge(accepted, on=["image_id", "seconds"]).set_index("annotator_id")["rater"]
 screened["careless"] = crowd.rater_pool(seed).random[person[screened.index] - 1] > 0
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
-# Computed by faceaudit.annotations.agreement.screen_raters.
+# %%
 distance = screened["distance"]
 limit = distance.median() + CUT * median_abs_deviation(distance, scale="normal")
+careless = screened["careless"]
+flagged = screened["flagged"]
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
+# Computed by faceaudit.annotations.agreement.screen_raters.
 figure, ax = plt.subplots(figsize=(PHONE, 3.8))
-for careless, marker, name in ((False, "o", "attentive"), (True, "D", "careless")):
-    some = screened[screened["careless"] == careless]
-    colour = figures.VERMILION if careless else figures.BLUE
+GROUPS = {
+    "attentive": (~careless, "o", figures.BLUE, (0.02, 0.98), "left"),
+    "careless": (careless, "D", figures.VERMILION, (0.98, 0.5), "right"),
+}
+for name, (members, marker, colour, place, side) in GROUPS.items():
+    some = screened[members]
     ax.plot(some["distance"], some["seconds"], marker, color=colour, linestyle="")
-    place, side = ((0.98, 0.5), "right") if careless else ((0.02, 0.98), "left")
     text = {"ha": side, "va": "top", "fontsize": 10, "color": colour, "transform": ax.transAxes}
     ax.text(*place, f"{name},\nn = {len(some)}", **text)
 ax.axvline(limit, color=figures.BLACK, linestyle="--", linewidth=1)
 ax.set_ylim(top=1.25 * ax.get_ylim()[1])
 ax.text(limit, 0.9 * ax.get_ylim()[1], " flagged →", fontsize=10)
 ax.set(xlabel="mean distance from the others, share of scale", ylabel="seconds per answer")
-careless, flagged = screened["careless"], screened["flagged"]
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
 
-# %% tags=["hide-input"]
-counted = [
+# %%
+found = [
     number
     for raters in (flagged[careless], flagged[~careless])
     for number in (raters.sum(), len(raters))
 ]
-low, high = confint_proportions_2indep(*counted, compare="diff", method="newcomb")
+low, high = confint_proportions_2indep(*found, compare="diff", method="newcomb")
 more_often = flagged[careless].mean() - flagged[~careless].mean()
+more_often = {"estimate": more_often, "low": low, "high": high}
+
+# %% tags=["hide-input"]
 claim(
     "The flag finds {found} of the {careless} careless raters, and falls on {wrongly} "
     "of the {attentive} others.",
-    margins=[margin_above({"estimate": more_often, "low": low, "high": high}, 0)],
+    margins=[margin_above(more_often, 0)],
     found=int(flagged[careless].sum()),
     careless=int(careless.sum()),
     wrongly=int(flagged[~careless].sum()),
     attentive=int((~careless).sum()),
 )
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# Gold questions are a second check. They ask about the skin colour in the first transects, where the known
+# truth says which levels are acceptable. The table has the share of acceptable answers.
+
+# %%
 weighed = screened.assign(hits=screened["gold"] * screened["gold_right"].fillna(0))
 weighed = weighed.groupby("careless")[["hits", "gold"]].sum()
 hits = (weighed["hits"] / weighed["gold"]).reindex([True, False])
-Markdown(
-    f"Of the gold questions, about the skin colour in the first transects, careless raters answer "
-    f"{hits[True]:.0%} acceptably, and the others {hits[False]:.0%}."
-)
+hits.set_axis(["careless", "others"]).to_frame("acceptable answers").style.format("{:.0%}")
 
 # %% [markdown]
 # A flag says that a rater answers unlike
@@ -497,14 +502,13 @@ unlike = set(screened.index[screened["flagged"]])
 without = tidy[~tidy["annotator_id"].isin(unlike)]
 fewer = annotations.agreement_table(annotations.count_tensor(without)[1], n_boot=n_boot, seed=seed)
 relabelled = error_rates.majority(annotations.scores(without)["gender"])
-moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
-gained = fewer["alpha"] - agreement["alpha"]
 
-# %% tags=["hide-input"]
-Markdown(
-    f"Without them, alpha rises for {(gained > 0).sum()} of {len(gained)} attributes, by at most "
-    f"{gained.max():.2f}. The majority label of gender changes for {moved} of {len(relabelled):,} images."
-)
+# %%
+moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
+alphas = pd.DataFrame({"all raters": agreement["alpha"], "without flagged": fewer["alpha"]})
+alphas["gain"] = alphas["without flagged"] - alphas["all raters"]
+note = f"Alpha. The label of gender changes for {moved} of {len(relabelled):,} images."
+alphas.rename(charts.spaced).style.format("{:z.2f}").set_caption(note)
 
 # %% [markdown]
 # Better agreement alone is a poor reason to leave raters out: it tends to rise when dissenters go, right or
@@ -520,25 +524,28 @@ del answers, accepted, of_each, tidy, without
 #
 # Intended levels are coordinates in latent space. People's answers decide. So we check each axis against its
 # own perceived score. Where the two levels overlap, some image that was meant as one thing is seen as the
-# other. With the intended level as label, a model would be counted wrong for the generator's failure.
+# other. We count the pairs in which high is seen as higher, and the table has the median score of each level.
+# With the intended level as label, a model would be counted wrong for the generator's failure.
 
 # %%
 AXES = ("skin_colour", "hair_length", "gender")
-joined, right = index.join(scores), {}
+joined = index.join(scores)
+right = {}
 for axis in AXES:
     others = [f"{other}_level" for other in AXES if other != axis]
     pairs = joined.pivot_table(index=["transect", *others], columns=f"{axis}_level", values=axis)
     right[axis] = (pairs[1] > pairs[0]).mean()
 
+# %%
+medians = {axis: joined.groupby(f"{axis}_level")[axis].median() for axis in AXES}
+medians = pd.DataFrame(medians).rename({0: "low level", 1: "high level"})
+medians.rename(columns=charts.spaced).round(2)
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three histograms below each other, for skin colour, hair length and gender: the perceived scores of images intended as light and dark, short and long, female and male. In each the two levels form separate humps, coloured and hatched as everywhere in the book."}, "figure": {"name": "fig-manipulation", "caption": "Perceived score by intended level, for each axis of the transects. Dashed lines are medians; n counts images of one level."}}
 # Computed by faceaudit.annotations.schema.scores.
-LEVELS = {
-    "skin_colour": ("light", "dark"),
-    "hair_length": ("short", "long"),
-    "gender": ("female", "male"),
-}
+ENDS = (("light", "dark"), ("short", "long"), ("female", "male"))
 figure, panels = plt.subplots(3, 1, figsize=(PHONE, 5.8), sharex=True)
-for ax, (axis, names) in zip(panels, LEVELS.items(), strict=True):
+for ax, (axis, names) in zip(panels, zip(AXES, ENDS, strict=True), strict=True):
     width = 1 / (n_raters * (len(ATTRIBUTES[axis]) - 1))
     edges = np.arange(-width / 2, 1 + width, width)
     for k, name in enumerate(names):
@@ -547,16 +554,14 @@ for ax, (axis, names) in zip(panels, LEVELS.items(), strict=True):
         ax.axvline(values.median(), 0, 0.66, color=figures.BLACK, linestyle="--", linewidth=1)
         place = {"ha": "center", "va": "top", "transform": ax.get_xaxis_transform(), "fontsize": 10}
         ax.text(np.clip(values.median(), 0.12, 0.88), 0.98, f"{name}\nn = {len(values):,}", **place)
-    ax.set(xlim=(-0.03, 1.03), ylabel=f"{spoken[axis]}\nimages")
+    ax.set(xlim=(-0.03, 1.03), ylabel=f"{charts.spaced(axis)}\nimages")
     ax.set_ylim(top=1.55 * ax.get_ylim()[1])
 panels[-1].set_xlabel("perceived score")
 title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs,\nhigh is seen as higher"
 _ = figure.suptitle(title, fontsize=12)
 
-# %%
-for axis in AXES:
-    centres = joined.groupby(f"{axis}_level")[axis].median()
-    assert centres[1] > centres[0]
+# %% tags=["remove-cell"]
+assert (medians.loc["high level"] > medians.loc["low level"]).all()
 
 # %% [markdown]
 # ### Did anything else move?
@@ -592,13 +597,15 @@ half = norm.isf(0.025 / leaks.shape[1]) * leaks.sem()
 stowaways = pd.DataFrame({"estimate": leaks.mean(), "low": leaks.mean() - half})
 stowaways = stowaways.assign(high=leaks.mean() + half)
 stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
+really = pd.Series([actual[moves][sees] for moves, sees in stowaways.index], stowaways.index)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
 # Computed by change (above), of what faceaudit.annotations.schema.scores gives.
 labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in stowaways.index]
-really = pd.Series([actual[moved][seen] for moved, seen in stowaways.index], labels)
 ax = plt.figure(figsize=(PHONE, 5.6)).gca()
-figures.forest(stowaways.set_axis(labels), really, "perceived change, share of the scale", ax)
+figures.forest(
+    stowaways.set_axis(labels), really.set_axis(labels), "perceived change, share of the scale", ax
+)
 marks = ax.get_legend_handles_labels()[0]
 words = ["as shown", "as seen, simultaneous 95 % intervals"]
 ax.legend(marks, words, **charts.ABOVE)
@@ -616,13 +623,15 @@ _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 # %% [markdown]
 # Where they differ, the leak is in the eye. Hair is a cue, so longer hair makes the same face look more
 # feminine to the raters. To adjust for this reported change would be wrong, because in the image only the hair
-# has changed.
+# has changed. In each transect we compare the change of shape with the reported one.
 
-# %% tags=["hide-input"]
+# %%
 hair = leaks["hair_length", "gender"]
 margin = norm.ppf(0.975) * hair.sem()
 seen = {"estimate": hair.mean(), "low": hair.mean() - margin, "high": hair.mean() + margin}
 further = change(shown, "hair_length")["gender"] - hair  # in each transect
+
+# %% tags=["hide-input"]
 claim(
     "As hair grows, raters move a face further towards female than its shape moves. "
     "Perceived gender changes by {seen:+z.3f} of the scale, and shape by {shown:+z.3f}. A minus sign "
@@ -636,14 +645,16 @@ claim(
 # ### The scale bends, and a few faces look fake
 #
 # At the lowest level noise can only push an answer upwards, and at the highest only downwards. So noise draws
-# mean scores towards the middle. The eighth question guards against the generator: an image that looks fake
-# may upset a model for reasons that have little to do with the face. [](n09_replication_gallery)
-# shows more.
+# mean scores towards the middle. The first table has this shift in the lightest and the darkest tenth of the
+# images. The eighth question guards against the generator: an image that looks fake
+# may upset a model for reasons that have little to do with the face. The second table has the share of images
+# rated "likely fake" or above. [](n09_replication_gallery) shows more.
 
 # %%
 before = crowd.perceived(shown)["skin_colour"]
 tenth = pd.qcut(before.rank(method="first"), 10, labels=False)
-bent = (scores["skin_colour"] - before).groupby(tenth).mean()
+bent = (scores["skin_colour"] - before).groupby(tenth).mean().iloc[[0, 9]]
+bent.set_axis(["lightest tenth", "darkest tenth"]).to_frame("seen − before").round(3)
 
 # %%
 generator = load_generator("known-truth", device=device)
@@ -656,26 +667,23 @@ annotations.write_label_studio(plain_answers, stage.path("plain_export.json"))
 plain_tidy = annotations.read_label_studio(stage.path("plain_export.json")).frame
 fakeness = annotations.scores(plain_tidy)["fakeness"]
 
-# %% tags=["remove-cell"]
+# %%
+fake = {"random": fakeness, "transects": scores["fakeness"]}
+fake = {name: (values >= 0.75).mean() for name, values in fake.items()}
+pd.Series(fake, name="likely fake").to_frame().style.format("{:.1%}")
+
+# %%
+# Random faces from the least to the most fake, for note N9.
 fakeness.index = fakeness.index.astype(int)
 ranked = fakeness.sort_values(kind="stable")
 place = 1 - np.geomspace(1, 1 / len(ranked), 12)
 picked = ranked.iloc[(place * len(ranked)).astype(int)]
 portraits = facerender.render(plain[picked.index], figure_size).image
+
+# %% tags=["remove-cell"]
 stage.save("fakeness_faces.npy", np.rint(255 * np.asarray(portraits)).astype(np.uint8))
 stage.save("fakeness_of_faces.parquet", picked.to_frame())
 _ = stage.save("fakeness_random.parquet", fakeness.to_frame())
-
-# %% tags=["hide-input"]
-fake = {
-    name: (values >= 0.75).mean()
-    for name, values in {"random": fakeness, "transects": scores["fakeness"]}.items()
-}
-Markdown(
-    f"In the lightest tenth of the images, mean scores of skin lie {bent[0]:+.3f} from the scores that raters "
-    f"see before they choose a level, in the darkest tenth {bent[9]:+.3f}. The share of images rated “likely "
-    f"fake” or above is {fake['random']:.1%} of random faces and {fake['transects']:.1%} of the transects. "
-)
 
 # %% [markdown]
 # ## What would change our mind
@@ -706,11 +714,13 @@ Markdown(
 # With $k$ annotators and reliability $r$ of their mean, one annotator has $r_1 = r / (k - (k - 1)\,r)$.
 
 # %% tags=["solution"]
-k, r = n_raters, agreement["icc"]
+k = n_raters
+r = agreement["icc"]
 alone = pd.DataFrame({"all": r, "one": r / (k - (k - 1) * r)})
-alone["loss"], alone["share kept"] = alone["all"] - alone["one"], alone["one"] / alone["all"]
+alone["loss"] = alone["all"] - alone["one"]
+alone["share kept"] = alone["one"] / alone["all"]
 assert np.allclose(k * alone["one"] / (1 + (k - 1) * alone["one"]), r, equal_nan=True)
-alone.rename(spoken).sort_values("all").round(3)
+alone.rename(charts.spaced).sort_values("all").round(3)
 
 # %% [markdown]
 # The formula rises with $r$, and its slope $k / (k - (k - 1)\,r)^2$ rises too. So the attribute with the lowest
@@ -721,11 +731,12 @@ alone.rename(spoken).sort_values("all").round(3)
 # %% tags=["solution"]
 grid = np.linspace(0.001, 0.999, 999)
 one = grid / (k - (k - 1) * grid)
-slope, turn = k / (k - (k - 1) * grid) ** 2, np.sqrt(k) / (1 + np.sqrt(k))
+slope = k / (k - (k - 1) * grid) ** 2
+turn = np.sqrt(k) / (1 + np.sqrt(k))
 assert (np.diff(one / grid) > 0).all() and (np.diff(slope) > 0).all()
 assert abs(grid[(grid - one).argmax()] - turn) < 0.001
 assert ((slope < 1) == (grid < turn)).mean() > 0.998
-order = alone["loss"].rename(spoken).dropna().sort_values()
+order = alone["loss"].rename(charts.spaced).dropna().sort_values()
 print(f"The loss is largest where all have an ICC of {turn:.2f}.")
 print(
     f"Here it is largest for {order.index[-1]} ({order.iloc[-1]:.2f}), least for {order.index[0]}."
@@ -755,14 +766,8 @@ print(
 
 # %% tags=["solution"]
 nominal = annotations.agreement_table(counts, metric="nominal", n_boot=10, seed=seed)["alpha"]
-lower = nominal < agreement["alpha"]
-print(f"Nominal alpha is lower for {lower.sum()} of {len(lower)} attributes:")
-print(
-    pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal})
-    .rename(spoken)
-    .round(2)
-    .to_string()
-)
+both = pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal})
+both.rename(charts.spaced).round(2)
 
 # %% [markdown]
 # ```{solution-end}

@@ -17,61 +17,6 @@
 #
 # *You need [chapter 1](01_observational_audit) (the test set of portraits) and [chapter 7](07_pruning) (which images are kept). Reading: {{minutes}} minutes.*
 
-# %% tags=["hide-cell"]
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-from IPython.display import Markdown
-from myst_nb import glue
-from sklearn.metrics import balanced_accuracy_score, roc_curve
-from statsmodels.stats.proportion import proportion_confint
-
-from faceaudit.effects import error_rates
-from faceaudit.utils.formatting import in_points, with_minus
-from faceworld import networks
-from faceworld.networks import classifiers
-from helpers import audit_plan, figures
-from helpers.artifacts import Stage
-from helpers.claims import question
-from helpers.figures import panels
-
-# %% tags=["parameters", "hide-cell"]
-profile = "laptop"
-device = "cpu"
-seed = 20200715
-
-# %% tags=["remove-cell"]
-PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
-stage = Stage("08_stratified_errors", profile=profile, device=device, seed=seed)
-figures.style()
-index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
-pictures = stage.load("05_transect_generation", "fitted_images.npy")
-scores = stage.load("06_annotation_ingestion", "scores.parquet")
-kept = stage.load("07_pruning", "kept.parquet")[["kept", "adult", "complete_transect"]]
-portraits = stage.load("01_observational_audit", "ppb.parquet")
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four women. Above, four different portraits: two light-skinned women with hair to the chin and two dark-skinned women with short hair. Below, two made women, each once with light and once with dark skin."}, "figure": {"name": "fig-counted-or-matched", "caption": "Above: portraits of four women as they come. Below: two women of the transects, each made with light and with dark skin, as the models see them. The title counts the fairface-like model's errors on the women among the portraits."}}
-# Computed by faceworld.networks.classifiers.predict (chapter 1) and
-# faceaudit.effects.error_rates.majority (chapter 1).
-groups = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
-groups = groups.where(portraits["label"] == 0).to_numpy()
-above = np.concatenate([np.flatnonzero(groups == one)[:2] for one in ("light long", "dark short")])
-place = index.reset_index(drop=True)
-lowest = place[(place["gender_level"] == 0) & (place["hair_length_level"] == 0)]
-below = lowest.sort_values(["transect", "skin_colour_level"]).index[:4]
-known = np.array(stage.load("01_observational_audit", "ppb.npy")[above])
-titles = ["light skin"] * 2 + ["dark skin"] * 2 + ["light skin", "→ dark skin"] * 2
-faces = np.concatenate([known, pictures[below]])
-figure = figures.gallery(faces, 4, titles, ["portraits", "transects"])
-rate = (
-    portraits[portraits["label"] == 0].groupby("skin", observed=True)["error_fairface-like"].mean()
-)
-_ = figure.suptitle(
-    f"Portraits: {rate['dark']:.1%} of dark- and {rate['light']:.1%} of\nlight-skinned women are misread. Is it the skin?",
-    fontsize=12,
-)
-figure.set_size_inches(PHONE, 3.4)
-
 # %% [markdown]
 # ## Question
 #
@@ -99,29 +44,96 @@ figure.set_size_inches(PHONE, 3.4)
 # | Known failure | groups are formed from *perceived* scores after pruning, so the match is no longer exact; Wilson intervals take images as independent, and eight images of one face are not |
 # :::
 
+# %% tags=["hide-cell"]
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+from myst_nb import glue
+from sklearn.metrics import balanced_accuracy_score, roc_curve
+from statsmodels.stats.proportion import proportion_confint
+
+from faceaudit.effects import error_rates
+from faceaudit.utils.formatting import in_points, with_minus
+from faceworld import networks
+from faceworld.networks import classifiers
+from helpers import audit_plan, figures
+from helpers.artifacts import Stage
+from helpers.claims import question
+from helpers.figures import panels
+
+# %% tags=["parameters", "hide-cell"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
+stage = Stage("08_stratified_errors", profile=profile, device=device, seed=seed)
+figures.style()
+
+# %% [markdown]
+# First we load five tables of earlier chapters: the index of the transects, their images, what raters said of them, which
+# ones pruning keeps, and the portraits. Then we count the errors on women among the portraits by skin.
+
+# %%
+index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
+pictures = stage.load("05_transect_generation", "fitted_images.npy")
+scores = stage.load("06_annotation_ingestion", "scores.parquet")
+kept = stage.load("07_pruning", "kept.parquet")[["kept", "adult", "complete_transect"]]
+portraits = stage.load("01_observational_audit", "ppb.parquet")
+
+# %%
+women = portraits[portraits["label"] == 0]
+rate = women.groupby("skin", observed=True)["error_fairface-like"].mean()
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four women. Above, four different portraits: two light-skinned women with hair to the chin and two dark-skinned women with short hair. Below, two made women, each once with light and once with dark skin."}, "figure": {"name": "fig-counted-or-matched", "caption": "Above: portraits of four women as they come. Below: two women of the transects, each made with light and with dark skin, as the models see them. The title counts the fairface-like model's errors on the women among the portraits."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 1) and
+# faceaudit.effects.error_rates.majority (chapter 1).
+groups = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
+groups = groups.where(portraits["label"] == 0).to_numpy()
+above = np.concatenate([np.flatnonzero(groups == one)[:2] for one in ("light long", "dark short")])
+place = index.reset_index(drop=True)
+lowest = place[(place["gender_level"] == 0) & (place["hair_length_level"] == 0)]
+below = lowest.sort_values(["transect", "skin_colour_level"]).index[:4]
+known = np.array(stage.load("01_observational_audit", "ppb.npy")[above])
+titles = ["light skin"] * 2 + ["dark skin"] * 2 + ["light skin", "→ dark skin"] * 2
+faces = np.concatenate([known, pictures[below]])
+figure = figures.gallery(faces, 4, titles, ["portraits", "transects"])
+_ = figure.suptitle(
+    f"Portraits: {rate['dark']:.1%} of dark- and {rate['light']:.1%} of\nlight-skinned women are misread. Is it the skin?",
+    fontsize=12,
+)
+figure.set_size_inches(PHONE, 3.4)
+
 # %% [markdown]
 # ## The images and the answers
 #
 # We use the fitted arm of the transects: its directions come from crowd scores, as they would with a
 # real generator. Each row is one image with its place in its transect, the crowd's mean scores, the
-# majority label, and the decisions of [](07_pruning). These come in the tables `index`, `scores` and `kept`.
+# majority label, and the decisions of [](07_pruning). These come in the tables `index`, `scores` and `kept`. The table
+# below counts the transects of [the plan](#what-is-planned), those that were made, and what pruning leaves.
 
 # %%
 audit = index.join(scores, validate="1:1").join(kept, validate="1:1")
 audit["item"] = np.arange(len(audit))
 
-# %% tags=["hide-input"]
+# %%
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
-made, whole = (frame["transect"].nunique() for frame in (audit, audit[audit["complete_transect"]]))
-planned = plan.design["transects"]
-Markdown(
-    f"[The plan](#what-is-planned) asked for {planned:,} transects, and {made:,} were made. Pruning leaves "
-    f"{audit['kept'].sum():,} of the {len(audit):,} images, and {whole:,} transects with all eight images of an adult."
-)
+whole = audit[audit["complete_transect"]]
+counts = {
+    "planned": (plan.design["transects"], None),
+    "made": (audit["transect"].nunique(), len(audit)),
+    "kept": (audit.loc[audit["kept"], "transect"].nunique(), audit["kept"].sum()),
+    "kept, all eight images of an adult": (whole["transect"].nunique(), len(whole)),
+}
+counts = pd.DataFrame(counts, ["transects", "images"]).T
+counts.style.format("{:,.0f}", na_rep="")
 
 # %% tags=["remove-cell"]
 assert len(pictures) == len(audit) == len(scores) == len(kept)
-assert made == plan.design["transects"] and len(audit) == made * plan.design["images of a transect"]
+assert len(audit) == plan.design["transects"] * plan.design["images of a transect"]
+assert audit["transect"].nunique() == plan.design["transects"]
 assert audit["label"].isin([0, 1]).all() and audit[["kept", "adult"]].notna().all(axis=None)
 del index, scores, kept  # of a long study each takes hundreds of megabytes
 
@@ -138,7 +150,8 @@ for name, network in networks.load_all(stage, "02_face_world", TRAINED).items():
 # %% [markdown]
 # The fourth model is the *null control*. It errs at one rate for all faces, and its errors are only
 # correlated within a transect, as those of real models are. Every pattern in its errors is chance.
-# Look at it before you believe a pattern of another model.
+# Look at it before you believe a pattern of another model. The table then has each model's errors on kept and dropped
+# images.
 
 # %%
 NULL = {"rate": 0.1, "icc": 0.2}
@@ -150,19 +163,19 @@ audit["score_null"] = classifiers.null_control(
 MODELS = (*TRAINED, "null")
 for name in MODELS:
     audit[f"error_{name}"] = ((audit[f"score_{name}"] > 0.5) != audit["label"]).astype(int)
+
+# %%
 overall = {name: error_rates.stratified_errors(audit, "kept", f"error_{name}") for name in MODELS}
 overall = pd.concat(overall, names=["model"]).drop(columns="errors")
-shown = overall.rename({True: "kept", False: "dropped"}, level="kept").rename_axis(
-    ["model", "images"]
-)
+shown = overall.rename({True: "kept", False: "dropped"}, level="kept")
+shown = shown.rename_axis(["model", "images"])
 shown.style.format("{:.1%}", subset=["rate", "low", "high"])
 
 # %% tags=["remove-cell"]
 assert {*MODELS} == {*plan.families["effects by cell"].group_of}, "other models than planned"
 
 # %% [markdown]
-# The table compares kept and dropped images. Pruning removes faces that raters found ambiguous. There
-# the label itself is in doubt, and an "error" partly measures the raters. Pruning also
+# Pruning removes faces that raters found ambiguous. There the label itself is in doubt, and an "error" partly measures the raters. Pruning also
 # [selects after the treatment](#erratum-pruning), so both rows belong to the result.
 
 # %% [markdown]
@@ -180,7 +193,6 @@ CUTS = {
 }
 NAMED = {"perceived_gender": "gender", "hair": "hair_length", "skin": "skin_colour"}
 
-
 # %% tags=["remove-cell"]
 assert CUTS == error_rates.STRATA
 
@@ -188,10 +200,9 @@ assert CUTS == error_rates.STRATA
 # %%
 def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the perceived strata as categories."""
-    cut = {
-        name: error_rates.discretize(frame[score], *CUTS[score]) for name, score in NAMED.items()
-    }
-    return frame.assign(**cut)
+    for name, score in NAMED.items():
+        frame = frame.assign(**{name: error_rates.discretize(frame[score], *CUTS[score])})
+    return frame
 
 
 # %% [markdown]
@@ -211,6 +222,8 @@ tables = {
     for data, frame in DATA.items()
     for name in MODELS
 }
+
+# %%
 n = pd.DataFrame({data: tables[data, "null"]["n"] for data in DATA})
 n.rename_axis(["perceived gender", "hair", "skin"])
 
@@ -248,26 +261,25 @@ _ = figure.suptitle(with_minus(title), fontsize=12)
 # %% [markdown]
 # Read the lower panel by pairs. If skin colour drives the errors, the two bars of a pair differ. If
 # hair drives them, the two bars agree and the pairs differ from each other. This rule needs pairs of
-# the same faces, so it fails in the upper panel. The list names the pairs whose intervals do not
-# overlap.
+# the same faces, so it fails in the upper panel. The table has the pairs whose intervals do not
+# overlap. If it is empty, all of them overlap.
+
 
 # %%
-PAIRED = "- **{}**, {}, {} hair: light skin {:.1%} of {:,.0f}, dark skin {:.1%} of {:,.0f}"
+def clear_pairs(table: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of light and dark skin whose intervals do not overlap."""
+    pairs = table.pivot_table(
+        ["n", "rate", "low", "high"], BY[:2], "skin", observed=False, dropna=False
+    )
+    low, high = pairs["low"], pairs["high"]
+    apart = (low["dark"] > high["light"]) | (low["light"] > high["dark"])
+    return pairs.loc[apart, ["rate", "n"]]
 
 
-def clear_pairs(data: str, model: str) -> list[str]:
-    """Pairs of light and dark skin whose intervals do not overlap, in words."""
-    parts = ["n", "rate", "low", "high"]
-    table = tables[data, model].pivot_table(parts, BY[:2], "skin", observed=False, dropna=False)
-    low, high = table["low"], table["high"]
-    apart = table[(low["dark"] > high["light"]) | (low["light"] > high["dark"])]
-    order = [("rate", "light"), ("n", "light"), ("rate", "dark"), ("n", "dark")]
-    return [PAIRED.format(data, *pair, *row) for pair, row in apart[order].T.items()]
-
-
-# %% tags=["hide-input"]
-found = [line for data in DATA for line in clear_pairs(data, "fairface-like")]
-Markdown("\n".join(found or ["All pairs have intervals that overlap."]))
+# %%
+clear = pd.concat({data: clear_pairs(tables[data, "fairface-like"]) for data in DATA})
+clear = clear.rename_axis(["data", "perceived gender", "hair"])
+clear.style.format("{:.1%}", "rate").format("{:,.0f}", "n")
 
 # %% [markdown]
 # A difference among the portraits is more than an effect of skin. Hair came with the person. Light-skinned women with
@@ -284,14 +296,13 @@ clear = {
     for name, least in steps.items()
 }
 
-# %% tags=["hide-input"]
-lines = [
-    f"- **{name}**: light skin {table.loc['light', 'rate']:.1%} of {table.loc['light', 'n']:,}, "
-    f"dark skin {table.loc['dark', 'rate']:.1%} of {table.loc['dark', 'n']:,}; the difference is "
-    f"{in_points(table.loc['dark', 'rate'] - table.loc['light', 'rate'])} points."
-    for name, table in clear.items()
-]
-Markdown(with_minus("Errors on short-haired women among the portraits:\n\n" + "\n".join(lines)))
+# %%
+parts = {
+    part: pd.DataFrame({k: table[part] for k, table in clear.items()}) for part in ("rate", "n")
+}
+clear = pd.concat(parts).T[[("rate", "light"), ("n", "light"), ("rate", "dark"), ("n", "dark")]]
+clear["difference"] = clear["rate", "dark"] - clear["rate", "light"]
+clear.style.format("{:,.0f}").format("{:.1%}", "rate").format(in_points, "difference")
 
 # %% [markdown]
 # So doubt about gender explains part of a gap if it is more common in one of the groups. Other things may
@@ -303,7 +314,15 @@ Markdown(with_minus("Errors on short-haired women among the portraits:\n\n" + "\
 #
 # The plantskin model is a *positive control*. In its training faces, dark skin predicts men. Its dark-skinned
 # women and light-skinned men should be misread more often. The null control shows pure chance. Both
-# train the eye: one panel has a bias that we planted, and one has none.
+# train the eye: one panel has a bias that we planted, and one has none. For the title we subtract the error rate of light from that of
+# dark skin on the transects, by gender.
+
+# %%
+gaps = {}
+for name in ("plantskin", "null"):
+    by_skin = error_rates.stratified_errors(adults, ["perceived_gender", "skin"], f"error_{name}")
+    by_skin = by_skin["rate"].xs
+    gaps[name] = by_skin("dark", level="skin") - by_skin("light", level="skin")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Six panels of horizontal intervals: three models in rows, portraits on the left and transects on the right. Each panel has four groups by perceived gender and hair length, with one mark for light and one for dark skin."}, "figure": {"name": "fig-disaggregated-others", "caption": "Error rates of the three other models in the same strata, with Wilson intervals. Left: PPB-like portraits. Right: transects. The numbers of images are those of the table of counts. After Figure 13 of the paper."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
@@ -318,14 +337,8 @@ drawn = panels.intervals(long, "group", "skin", "panel", "error rate, %", across
 drawn.set_size_inches(PHONE, 8.4)
 for ax in drawn.axes:
     ax.set_title(ax.get_title(), fontsize=11)
-gaps = {}
-for name in ("plantskin", "null"):
-    of = error_rates.stratified_errors(adults, ["perceived_gender", "skin"], f"error_{name}")[
-        "rate"
-    ]
-    gaps[name] = [in_points(of[one, "dark"] - of[one, "light"]) for one in ("female", "male")]
 title = "Transects, dark − light skin, women and men:\nplantskin {} and {} points, null {} and {}"
-title = with_minus(title.format(*gaps["plantskin"], *gaps["null"]))
+title = with_minus(title.format(*map(in_points, pd.concat(gaps))))
 drawn.legends[0].set_title(title, {"size": 12})
 
 # %% [markdown]
@@ -333,7 +346,8 @@ drawn.legends[0].set_title(title, {"size": 12})
 #
 # Observational audits report one number above all: how much more often dark-skinned women are misread
 # than light-skinned women {cite:p}`gender-shades`. We can compute it on both sets. Only the transects
-# compare women who were made to look alike in everything else that was annotated.
+# compare women who were made to look alike in everything else that was annotated. The table after the figure has dark
+# minus light skin, in points.
 
 # %%
 women = {
@@ -365,13 +379,8 @@ drawn.set_size_inches(PHONE, 6)
 for ax in drawn.axes:
     ax.set_title(ax.get_title(), fontsize=11)
 
-# %% tags=["hide-input"]
-lines = [
-    f"- **{name}**: {in_points(row['PPB-like'])} points on the portraits, "
-    f"{in_points(row['transects'])} points on the transects."
-    for name, row in gap.iterrows()
-]
-Markdown("Dark minus light skin, women:\n\n" + "\n".join(lines))
+# %%
+gap.rename_axis(columns=None).style.format(in_points)
 
 # %% [markdown]
 # The two numbers of a model answer [two questions](estimands). The first is a *counted gap*: it includes
@@ -384,22 +393,17 @@ Markdown("Dark minus light skin, women:\n\n" + "\n".join(lines))
 # paper finds both about equally hard. Here we call a set harder if its Wilson interval lies above
 # the other one.
 
-# %% tags=["hide-input"]
+# %%
 both = pd.concat(DATA, names=["data"]).reset_index("data")
 whole = {name: error_rates.stratified_errors(both, "data", f"error_{name}") for name in TRAINED[:2]}
-SPAN = "{rate:.1%} ({low:.1%} to {high:.1%})"
+whole = pd.concat(whole, names=["model"])[["rate", "low", "high"]]
 
-
-def compared(model: str) -> str:
-    """Which set is harder for a model, in a sentence."""
-    found, made = (whole[model].loc[data] for data in DATA)
-    harder = made["low"] > found["high"], found["low"] > made["high"]
-    told = "Transects are harder." if harder[0] else "Portraits are harder."
-    rates = f"{SPAN.format(**found)} of the portraits and {SPAN.format(**made)} of the transects"
-    return f"- **{model}** misreads {rates}. {told if any(harder) else 'The intervals overlap.'}"
-
-
-Markdown("\n".join(map(compared, TRAINED[:2])))
+# %%
+found, made = (whole.xs(data, level="data") for data in DATA)
+cases = [found["low"] > made["high"], made["low"] > found["high"]]
+shown = pd.concat({"portraits": found, "transects": made}, axis=1)
+shown["harder"] = np.select(cases, ["portraits", "transects"], "intervals overlap")
+shown.style.format("{:.1%}", ["portraits", "transects"])
 
 # %% [markdown]
 # (erratum-threshold)=
@@ -415,7 +419,8 @@ Markdown("\n".join(map(compared, TRAINED[:2])))
 def tune_threshold(score: pd.Series, label: pd.Series, men: float = 0.5) -> float:
     """The threshold with the least error; overall error if `men` is their share, else balanced."""
     fpr, tpr, scores = roc_curve(label, score, drop_intermediate=False)
-    error, scores = ((1 - men) * fpr + men * (1 - tpr))[1:], scores[1:].astype(np.float64)
+    error = ((1 - men) * fpr + men * (1 - tpr))[1:]
+    scores = scores[1:].astype(np.float64)
     halfway = (scores + np.append(scores[1:], scores[-1])) / 2
     best = halfway[np.isclose(error, error.min(), rtol=0, atol=1e-12)]
     return float(best[np.argmin(np.abs(best - 0.5))])
@@ -474,25 +479,20 @@ assert (balanced.min(axis=1) >= balanced["test set"] - 1e-9).all()
 # the faces of a row share. Then doubt it: the worst images are extreme in many ways, and one can tell
 # a story about every gallery.
 
+# %%
+wrong = audit[audit["kept"] & (audit["error_fairface-like"] == 1)]
+wrong = wrong.assign(gap=(wrong["score_fairface-like"] - wrong["gender"]).abs())
+worst = wrong.sort_values(["label", "gap"], ascending=False).groupby("label").head(5)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Rendered faces that the fairface-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-fairface", "caption": "The worst errors of the FairFace-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
 # Computed by faceworld.networks.classifiers.predict; what raters see by
 # faceaudit.annotations.schema.scores (chapter 6).
-def worst_errors(model: str, n: int = 5) -> pd.DataFrame:
-    """The most wrong kept images of both directions, the model's score beside the raters'."""
-    score = f"score_{model}"
-    rows = audit[audit["kept"] & (audit[f"error_{model}"] == 1)]
-    rows = rows.assign(gap=(rows[score] - rows["gender"]).abs())
-    rows = rows.sort_values(["label", "gap"], ascending=False).groupby("label").head(n)
-    read_as = np.where(rows[score] > 0.5, "male", "female")
-    texts = zip(read_as, rows[score], rows["gender"], strict=True)
-    titles = [f"as {answer}\nmodel {score:.2f}\nraters {seen:.2f}" for answer, score, seen in texts]
-    figure = figures.gallery(pictures[rows["item"].to_numpy()], n, titles)
-    figure.set_size_inches(PHONE, 3.3)
-    return rows
-
-
-worst_fairface = worst_errors("fairface-like")
+titles = [
+    f"as {'male' if score > 0.5 else 'female'}\nmodel {score:.2f}\nraters {seen:.2f}"
+    for score, seen in zip(worst["score_fairface-like"], worst["gender"], strict=True)
+]
+figure = figures.gallery(pictures[worst["item"].to_numpy()], 5, titles)
+figure.set_size_inches(PHONE, 3.3)
 
 # %% [markdown]
 # We can check such a story against the groups. The table counts *all* errors by hair and skin, for
@@ -536,8 +536,7 @@ cells = tables["PPB-like", "fairface-like"].loc["female"]
 equal = cells.groupby("skin", observed=True)["rate"].mean()
 variance = (cells["rate"] * (1 - cells["rate"]) / cells["n"] / 4).sum()
 raw, weighted = gap.loc["fairface-like", "PPB-like"], equal["dark"] - equal["light"]
-worded = cells.reset_index()[["hair", "skin", "n", "rate"]].to_dict("records")
-Markdown("; ".join("{hair} hair, {skin} skin: {rate:.1%} of {n:,}".format(**row) for row in worded))
+cells[["n", "rate"]].style.format({"rate": "{:.1%}"})
 
 # %% tags=["solution"]
 question(
@@ -579,7 +578,7 @@ question(
 # %% tags=["solution"]
 wald, wilson = (proportion_confint(0, 40, method=method) for method in ("normal", "wilson"))
 assert wald == (0, 0) and wilson[0] < 1e-9 and wilson[1] > 0.05
-Markdown(f"Wald: {wald[0]:.1%} to {wald[1]:.1%}. Wilson: {wilson[0]:.1%} to {wilson[1]:.1%}.")
+pd.DataFrame({"Wald": wald, "Wilson": wilson}, ["low", "high"]).T.style.format("{:.1%}")
 
 # %% [markdown]
 # Wald's interval claims to know that the model never errs on this group. An audit that prints it will
@@ -605,8 +604,10 @@ Markdown(f"Wald: {wald[0]:.1%} to {wald[1]:.1%}. Wilson: {wilson[0]:.1%} to {wil
 # ```
 
 # %% tags=["solution"]
-rng, score = np.random.default_rng(0), audit["score_fairface-like"]
-every, optimism = audit["transect"].unique(), []
+rng = np.random.default_rng(0)
+score = audit["score_fairface-like"]
+every = audit["transect"].unique()
+optimism = []
 
 
 def balanced_error(rows: pd.Series, threshold: float) -> float:
@@ -621,11 +622,12 @@ for _ in range(100):
     optimism.append(balanced_error(~mine, best) - balanced_error(mine, best))
 
 # %% tags=["solution"]
-worse = np.mean(np.array(optimism) > 0)
-Markdown(
-    f"The error on the other half is larger by {100 * np.mean(optimism):.2f} points on average, and it is "
-    f"larger in {worse:.0%} of the splits."
-)
+optimism = pd.Series(optimism)
+told = {
+    "mean difference, points": 100 * optimism.mean(),
+    "splits with a difference above zero, %": 100 * (optimism > 0).mean(),
+}
+pd.Series(told, name="other half − own half").round(2).to_frame()
 
 # %% [markdown]
 # A split by image would put versions of one face into both halves. The second half would then be no
@@ -644,14 +646,12 @@ Markdown(
 #
 # **Next:** [chapter 9](09_logistic_ate) puts all attributes into one regression, as the paper does.
 
-# %%
-other = gap.loc["celeba-like"]
+# %% tags=["remove-cell"]
 found = {
-    data: f"{in_points(one[data])} points for the fairface-like model and {in_points(other[data])} for the celeba-like one"
+    data: f"{in_points(gap.loc['fairface-like', data])} points for the fairface-like model and "
+    f"{in_points(gap.loc['celeba-like', data])} for the celeba-like one"
     for data in DATA
 }
-
-# %% tags=["remove-cell"]
 glue(
     "answer",
     Markdown(
@@ -663,9 +663,8 @@ glue(
     display=False,
 )
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 audit = audit.drop(columns=["item", "perceived_gender"]).astype({"skin": "str", "hair": "str"})
-_ = stage.save("audit.parquet", audit)
 strata["group"] = strata[BY].astype(str).agg("/".join, axis=1)
 strata["rate"] = strata["rate"].astype(object).where(strata["n"] > 0)
 nested = {
@@ -677,6 +676,7 @@ nested = {
 }
 
 # %% tags=["remove-cell"]
+_ = stage.save("audit.parquet", audit)
 _ = stage.finish(
     {
         "strata": nested,

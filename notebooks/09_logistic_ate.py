@@ -17,65 +17,6 @@
 #
 # *You need [chapter 8](08_stratified_errors) (the errors of each image) and logistic regression. Reading: {{minutes}} minutes.*
 
-# %% tags=["hide-cell"]
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-from IPython.display import Markdown
-from myst_nb import glue
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-
-from faceaudit import effects
-from faceaudit.effects import error_rates, verdicts
-from faceaudit.utils import seeding
-from faceaudit.utils.formatting import with_minus
-from faceworld.networks import classifiers
-from helpers import figures
-from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, margin_above, margin_below
-from helpers.figures import panels, widgets
-
-# %% tags=["parameters", "hide-cell"]
-profile = "laptop"
-device = "cpu"
-seed = 20200715
-n_boot = 1000
-
-# %% tags=["remove-cell"]
-stage = Stage("09_logistic_ate", profile=profile, device=device, seed=seed)
-figures.style()
-pd.options.display.float_format = "{:z.3f}".format
-MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
-AXES = ["skin_colour", "hair_length", "gender"]
-audit = stage.load("08_stratified_errors", "audit.parquet")
-audit["item"] = np.arange(len(audit))
-pruned = audit[audit["kept"] & audit["adult"]]
-
-# %%
-of_all, of_women = (
-    rows.groupby("skin")["error_plantskin"].mean()
-    for rows in (pruned, pruned[pruned["label"] == 0])
-)
-groups = {"women": pruned["label"] == 0, "men": pruned["label"] == 1, "all faces": pruned["kept"]}
-planted = {
-    who: error_rates.stratified_errors(pruned[rows], "skin", "error_plantskin").loc[
-        ["light", "dark"]
-    ]
-    for who, rows in groups.items()
-}
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
-# Computed by faceaudit.effects.error_rates.stratified_errors.
-NARROW = 4.8  # inches: at this width a phone shows letters that can be read
-_, ax = plt.subplots(figsize=(NARROW, 4.2))
-figures.bars(pd.concat(planted), ylabel="plantskin’s error rate, 95 % intervals", ax=ax)
-ends = {
-    who: " → ".join(f"{100 * rate:.1f}" for rate in table["rate"]) for who, table in planted.items()
-}
-title = f"Light → dark skin, errors in %:\nwomen {ends['women']}, men {ends['men']}.\nWhich single coefficient describes both?"
-_ = ax.set_title(title, pad=32, fontsize=11)
-
 # %% [markdown]
 # ## Question
 #
@@ -106,10 +47,68 @@ _ = ax.set_title(title, pad=32, fontsize=11)
 # | Known failure | effects of opposite sign cancel in one coefficient; images of one transect are not independent |
 # :::
 
+# %% tags=["hide-cell"]
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+from myst_nb import glue
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from faceaudit import effects
+from faceaudit.effects import error_rates, verdicts
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import with_minus
+from faceworld.networks import classifiers
+from helpers import figures
+from helpers.artifacts import Stage
+from helpers.claims import Margin, claim, margin_above, margin_below
+from helpers.figures import panels, widgets
+
+# %% tags=["parameters", "hide-cell"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+n_boot = 1000
+
+# %% tags=["remove-cell"]
+stage = Stage("09_logistic_ate", profile=profile, device=device, seed=seed)
+figures.style()
+pd.options.display.float_format = "{:z.3f}".format
+
+# %% [markdown]
+# We load the errors of [](08_stratified_errors), one row an image. The table `pruned` has the images that pruning kept,
+# adults only. For the figure we count plantskin's errors by perceived gender and skin colour.
+
+# %%
+MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
+AXES = ["skin_colour", "hair_length", "gender"]
+audit = stage.load("08_stratified_errors", "audit.parquet")
+audit["item"] = np.arange(len(audit))
+pruned = audit[audit["kept"] & audit["adult"]]
+
+# %%
+groups = {"women": pruned["label"] == 0, "men": pruned["label"] == 1, "all faces": pruned["kept"]}
+planted = {
+    who: error_rates.stratified_errors(pruned[rows], "skin", "error_plantskin")
+    for who, rows in groups.items()
+}
+planted = pd.concat({who: table.loc[["light", "dark"]] for who, table in planted.items()})
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
+NARROW = 4.8  # inches: at this width a phone shows letters that can be read
+_, ax = plt.subplots(figsize=(NARROW, 4.2))
+figures.bars(planted, ylabel="plantskin’s error rate, 95 % intervals", ax=ax)
+ends = {who: " → ".join(f"{100 * rate:.1f}" for rate in planted["rate"][who]) for who in groups}
+title = f"Light → dark skin, errors in %:\nwomen {ends['women']}, men {ends['men']}.\nWhich single coefficient describes both?"
+_ = ax.set_title(title, pad=32, fontsize=11)
+
 # %% [markdown]
 # ## The paper's regression
 #
-# The table `pruned` has the images that pruning kept, adults only. Section 5.5 of the paper cuts each score into levels. Each level becomes a column of zeros and ones:
+# Section 5.5 of the paper cuts each score into levels. Each level becomes a column of zeros and ones:
 # two columns for each of hair, skin, gender, beard and makeup, three for expression, and four for age.
 # The regression predicts the errors from all of these columns together.
 
@@ -121,6 +120,8 @@ _ = ax.set_title(title, pad=32, fontsize=11)
 
 # %%
 X = effects.paper_columns(pruned)
+
+# %%
 levels = X.sum().astype(int).to_frame("images").reset_index()
 cuts = {name: " and ".join(map(str, cut)) for name, (cut, _) in effects.PAPER_LEVELS.items()}
 levels["cut at"] = levels["attribute"].map(cuts).fillna("nearest answer")
@@ -136,7 +137,8 @@ assert X.shape[1] == 17
 # of two resamples images, as the paper probably does. The second one resamples whole transects, and a later section says why.
 
 # %%
-by_image, by_transect = {}, {}
+by_image = {}
+by_transect = {}
 for model in MODELS:
     error = pruned[f"error_{model}"]
     by_image[model] = effects.regression_draws(X, error, n_boot, seed)
@@ -165,12 +167,14 @@ _ = stage.save("paper_logit.parquet", logit.reset_index())
 # age matter, and that skin colour is negligible. Here is that figure for our two ordinary models. The
 # [gallery](n09_replication_gallery) has the controls.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). Levels are sorted by the size of their coefficients, averaged over both models. After Figure 15 of the paper."}}
-# Computed by faceaudit.effects.regression.regression_draws and
-# faceaudit.effects.regression.summarize_draws.
+# %%
 ORDINARY = MODELS[:2]
 size = logit["estimate"].abs()[list(ORDINARY)].groupby(["attribute", "level"]).mean()
 order = size.sort_values(ascending=False).index
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). Levels are sorted by the size of their coefficients, averaged over both models. After Figure 15 of the paper."}}
+# Computed by faceaudit.effects.regression.regression_draws and
+# faceaudit.effects.regression.summarize_draws.
 figure, axes = plt.subplots(1, 2, figsize=(NARROW, 6.6), sharex=True, sharey=True)
 for ax, model in zip(axes, ORDINARY, strict=True):
     bars = logit.loc[model].loc[order].droplevel("attribute")
@@ -187,10 +191,7 @@ _ = figure.supxlabel(label, fontsize=10)
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
 # table answers for all four models. The log odds ratio is twice the coefficient. For plantskin it is the number in the answer above.
 # The last column ranks seven attributes by the size of their largest coefficient. A rank compares sizes only: the smallest of seven
-# can still change the error rate. A reader of the paper would call an attribute near the end negligible. The rank of skin differs between the models.
-
-# %%
-PLACES = ["largest", *(f"{n} largest" for n in ("2nd", "3rd", "4th", "5th", "6th")), "smallest"]
+# can still change the error rate. A reader of the paper would call an attribute near the end negligible.
 
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
@@ -198,8 +199,12 @@ skin = logit.xs(("skin_colour", "Dark skin"), level=["attribute", "level"]).loc[
 place = largest.groupby("model").rank(ascending=False).xs("skin_colour", level="attribute")
 shown = pd.DataFrame({"coefficient": skin["estimate"], "bar": skin["sd_image"]})
 shown["log odds ratio"] = 2 * shown["coefficient"]
-shown["rank among 7"] = place.map(dict(enumerate(PLACES, 1)))
-shown.style.format("{:z.2f}", shown.columns[:3])
+shown["rank among 7"] = place
+shown.style.format("{:z.2f}", shown.columns[:3]).format("{:.0f}", "rank among 7")
+
+# %% [markdown]
+# Is the coefficient of plantskin true for everybody? We compare it with the difference of plantskin's error rates, dark
+# minus light skin, on all faces and on women. The standard error of this difference takes transects as the units.
 
 
 # %%
@@ -227,9 +232,9 @@ claim(
         lowers_all,
         raises_women,
     ],
-    all_light=of_all["light"],
-    all_dark=of_all["dark"],
-    **of_women,
+    all_light=planted["rate"]["all faces", "light"],
+    all_dark=planted["rate"]["all faces", "dark"],
+    **planted["rate"]["women"],
     skin=skin.loc["plantskin", "estimate"],
     ratio=2 * skin.loc["plantskin", "estimate"],
 )
@@ -241,7 +246,7 @@ claim(
 # The paper calls a coefficient the change in log odds for one unit of its covariate. The regression has
 # *both* levels of an attribute, so an image that leaves one level enters the other. Many pairs of coefficients
 # have the same difference. The penalty prefers the pair with the smallest sum of squares: a number and its opposite. Each is half of the {term}`log odds ratio`.
-# Let us plant a log odds ratio of one and look.
+# Let us plant a log odds ratio of one and look. The table has both coefficients and their difference.
 
 # %%
 generator = seeding.rng(seed, "09_logistic_ate: planted odds ratio")
@@ -249,13 +254,8 @@ dark = generator.integers(2, size=100_000)
 error = (generator.random(len(dark)) < expit(-2 + dark)).astype(int)
 _, light_b, dark_b = effects.paper_logit(np.column_stack([1 - dark, dark]), error)
 
-# %% tags=["hide-input"]
-Markdown(
-    with_minus(
-        f"The coefficient of light skin is {light_b:.2f}, that of dark skin {dark_b:.2f}, and their "
-        f"difference is {dark_b - light_b:.2f}."
-    )
-)
+# %%
+pd.DataFrame({"light": light_b, "dark": dark_b, "dark − light": dark_b - light_b}, ["coefficient"])
 
 # %% [markdown]
 # The difference of the two coefficients gives back the planted value. One alone gives half of it. The
@@ -278,38 +278,31 @@ assert mirror.dropna()["sum"].abs().max() < 1e-6
 #
 # The paper asks for the average effect over everybody, and for this the regression works. Let it predict the
 # error of each face, once with light and once with dark skin. The average difference is in points of the error
-# rate. Now compare it with the difference of the counted rates.
+# rate. Now compare it with the difference of the counted rates. The table has both changes from light to dark skin.
 
 # %%
 both = X.columns.get_indexer([("skin_colour", "Light skin"), ("skin_colour", "Dark skin")])
 
 
-def predicted_rate(b, skin):
-    """Mean predicted error rate if every face had this skin."""
+def predicted_rate(coefficients: np.ndarray, skin: list[int]) -> float:
+    """Mean predicted error rate if every face had this skin, as columns of light and dark."""
     faces = X.to_numpy(copy=True)
     faces[:, both] = skin
-    return expit(b[0] + faces @ np.nan_to_num(b[1:])).mean()
+    return expit(coefficients[0] + faces @ np.nan_to_num(coefficients[1:])).mean()
 
 
 # %%
 average = {}
 for model in MODELS:
-    error, dark = pruned[f"error_{model}"], pruned["skin"] == "dark"
-    b = effects.paper_logit(X, error)
-    regression = predicted_rate(b, [0, 1]) - predicted_rate(b, [1, 0])
+    error = pruned[f"error_{model}"]
+    dark = pruned["skin"] == "dark"
+    fit = effects.paper_logit(X, error)
+    regression = predicted_rate(fit, [0, 1]) - predicted_rate(fit, [1, 0])
     counted = error[dark].mean() - error[~dark].mean()
     average[model] = {"regression": 100 * regression, "counted": 100 * counted}
 
-# %% tags=["hide-input"]
-worded = [
-    f"- **{model}**: {row['regression']:+z.1f} by the regression, {row['counted']:+z.1f} counted."
-    for model, row in average.items()
-]
-Markdown(
-    with_minus(
-        "Change of the error rate from light to dark skin, in points:\n\n" + "\n".join(worded)
-    )
-)
+# %%
+pd.DataFrame(average).T.style.format("{:+z.1f}")
 
 # %% [markdown]
 # The two agree because each skin level has nearly the same mix of the other attributes. Portraits that
@@ -368,8 +361,10 @@ figure.supxlabel(label, fontsize=10)
 title = f"plantskin: {ours['women']:+.1f} for women, {ours['men']:+.1f} for men,\n{ours['all faces']:+.1f} in one number for all faces"
 _ = figure.suptitle(with_minus(title), fontsize=11)
 
-# %% tags=["hide-input"]
+# %%
 planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribute"))
+
+# %% tags=["hide-input"]
 claim(
     "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors, as it "
     "does on average. Among women it is {women:+z.1f}, among men {men:z.1f}. The two do not cancel to "
@@ -441,16 +436,25 @@ widgets.explorable(
 # %%
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
 REDRAWS, BOOTSTRAPPED, RESAMPLES = 100, 20, 100
-redrawn, bars = [], []
+UNITS = {"images": None, "transects": pruned["transect"]}
+
+
+def null_errors(seed: int) -> pd.Series:
+    """Errors of the null control, drawn with another seed on the same images."""
+    images = pruned["label"], pruned["item"], pruned["transect"]
+    score = classifiers.null_control(*images, **NULL, seed=seed)
+    return ((score > 0.5) != pruned["label"]).astype(int)
+
+
+# %%
+redrawn = []
+bars = []
 for k in range(REDRAWS):
     own = seed + 1 + k
-    score = classifiers.null_control(
-        pruned["label"], pruned["item"], pruned["transect"], **NULL, seed=own
-    )
-    error = ((score > 0.5) != pruned["label"]).astype(int)
+    error = null_errors(own)
     redrawn.append(effects.paper_logit(X, error)[1:])
     if k < BOOTSTRAPPED:
-        for unit, cluster in {"images": None, "transects": pruned["transect"]}.items():
+        for unit, cluster in UNITS.items():
             draws = effects.bootstrap_paper_logit(X, error, RESAMPLES, own, cluster)
             bar = np.nanstd(draws.coefficients[:, 1:], 0, ddof=1)
             bars.append(pd.Series(bar, X.columns, name=unit))
@@ -489,23 +493,15 @@ panels.legend_above(figure, columns=1)
 title = f"Clearly wrong bars among {len(shown)} coefficients"
 figure.legends[0].set_title(title, {"size": 11})
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# For each model we can compare the two bootstraps, without any truth. The table has the paper's bar divided by the bar from
+# transects, on average over levels: of the three attributes that the transects change, and of those of the face. The
+# legend of the figure counts the bars that are clearly wrong.
+
+# %%
 ratio = (logit["sd_image"] / logit["sd_transect"]).rename("ratio").reset_index()
-ratio["attributes"] = np.where(ratio["attribute"].isin(AXES), "manipulated", "of the face")
-ratio = ratio.pivot_table("ratio", "model", "attributes", sort=False)
-worded = [
-    f"- **{model}**: {row['manipulated']:.2f} for the three changed attributes, "
-    f"{row['of the face']:.2f} for the others."
-    for model, row in ratio.iterrows()
-]
-Markdown(
-    "For each model we can compare the two bootstraps, without any truth. Here is the paper's bar divided by the bar "
-    "from transects, on average over levels:\n\n"
-    + "\n".join(worded)
-    + "\n\nFor the trained models "
-    f"the two differ by at most {abs(ratio.drop(index='null') - 1).to_numpy().max():.0%}. In the figure, {wrong['images']} of {len(shown)} bars are clearly "
-    f"wrong with images, and {wrong['transects']} with transects. So we use transects."
-)
+ratio["attributes"] = np.where(ratio["attribute"].isin(AXES), "changed", "of the face")
+ratio.pivot_table("ratio", "model", "attributes", sort=False).style.format("{:.2f}")
 
 # %% [markdown]
 # A bootstrap fails in another way where faces are few and errors are rare. Some resamples have no error at all, and then
@@ -520,7 +516,8 @@ Markdown(
 #
 # The paper used scikit-learn's `LogisticRegression`. Its default solver stops when the gradient is
 # small. With columns of zeros and ones the coefficients may still be moving then. We fit each model's
-# errors with the defaults, and look at the distance of each coefficient from the converged solution.
+# errors with the defaults, and look at the distance of each coefficient from the converged solution. The table has the
+# largest distances. A shift that both levels share cancels in their log odds ratio, and opposite shifts add up.
 
 # %%
 off = {}
@@ -534,16 +531,16 @@ for model in MODELS:
     fit = exact.fit(X, pruned[f"error_{model}"]).coef_[0]
     assert np.abs(fit - by_image[model].loc["fit"].fillna(0)).max() < 1e-5
 
-# %% tags=["hide-input"]
+# %%
 off = pd.DataFrame(off)  # rows: levels; columns: models
-of_bar = max((off[m].abs() / logit.loc[m]["sd_image"].reindex(off.index)).max() for m in off)
 two = off.loc[X.columns[~several]].groupby(level=0, sort=False)
 moved = (two.last() - two.first()).abs()
-Markdown(
-    f"The default leaves a coefficient off by up to {off.abs().max(axis=None):.2g}, and by up to {of_bar:.1f} times the standard deviation that its "
-    f"bar shows. A shift that both levels share cancels in their difference, and opposite shifts add up. Log odds ratios are off by up to "
-    f"{moved.max(axis=None):.2g}, and that of skin by up to {moved.loc['skin_colour'].max():.2g}."
+largest = pd.DataFrame({"a coefficient": off.abs().max(), "a log odds ratio": moved.max()})
+largest["that of skin"] = moved.loc["skin_colour"]
+largest["a coefficient, in its bars"] = pd.Series(
+    {model: (off[model].abs() / logit.loc[model]["sd_image"]).max() for model in off}
 )
+largest.style.format("{:.2g}")
 
 # %% [markdown]
 # The size of the error depends on the data, so one has to compare. The solver `newton-cholesky` with a
@@ -590,11 +587,8 @@ _, light_b, dark_b, *_ = effects.paper_logit(main, error)
 b = effects.paper_logit(np.column_stack([main, *products]), error)
 women, men = b[2] - b[1] + b[7] - b[5], b[2] - b[1] + b[8] - b[6]
 assert abs(dark_b - light_b) < 0.1 and abs(women - 2) < 0.15 and abs(men + 2) < 0.15
-Markdown(
-    with_minus(
-        f"Main effects only: {dark_b - light_b:.2f}. With interactions: {women:.2f} for women, {men:.2f} for men."
-    )
-)
+ratios = {"main effects": dark_b - light_b, "women": women, "men": men}
+pd.Series(ratios, name="log odds ratio").round(2).to_frame()
 
 # %% [markdown]
 # Each fit is right about its own question. The average effect is about zero here, and both genders
@@ -628,9 +622,8 @@ free = pd.Series(
 again = pd.Series(effects.paper_logit(X, error)[1:], X.columns)["skin_colour"]
 ours = mirror.loc["skin_colour", "log odds ratio"]
 assert np.isclose(again["Dark skin"] - again["Light skin"], ours, equal_nan=True)
-Markdown(
-    f"Reference coding: {free['skin_colour', 'Dark skin']:z.2f}. Difference of the mirror images: {ours:z.2f}."
-)
+coded = {"reference coding": free["skin_colour", "Dark skin"], "mirror images": ours}
+pd.Series(coded, name="log odds ratio of dark skin").round(2).to_frame()
 
 # %% [markdown]
 # The coefficient with reference coding *is* the log odds ratio. The difference of the mirror images is

@@ -18,6 +18,33 @@
 # *You need [chapter 5](05_transect_generation) (what a transect is) and [chapter 9](09_logistic_ate) (one
 # coefficient for each attribute). Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# Chapter 9 gives each attribute one number for everybody. But whom does dark skin harm? Does it
+# change the errors on women with short hair as it changes those on men with long hair?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | base faces of transects: clean-shaven, lightly made-up adults with loose hair |
+# | Unit | a transect: one base face in all eight combinations of skin, hair and gender |
+# | Intervention | skin colour, hair length or gender from its low to its high level |
+# | Held fixed | the other two axes at one level (a *cell*), and the rest of the face as well as the directions manage |
+# | Outcome and who labels it | error against the majority of five raters, 0 or 1 |
+# | Estimand | [the found effect on transects](estimands): change in the error rate, high minus low, in each cell |
+# | Tolerance and n | from [the plan](#what-is-planned), made before any model was trained |
+# | Decision at stake | for which groups a model has to be repaired |
+# | Known failure | pairs of one cell can still cancel; directions move more than one attribute; raters err |
+# :::
+
 # %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,6 +75,11 @@ figure_size = 256
 stage = Stage("10_matched_pairs", profile=profile, device=device, seed=seed)
 figures.style()
 
+# %% [markdown]
+# We begin with six pairs of one cell, such as men with long hair. Does dark skin turn an audited model's answers from
+# right to wrong, or from wrong to right? We take the model and the cell with the most changes in both directions. Of the
+# pairs that pruning kept, we show those whose probability of a wrong answer rises or falls most.
+
 # %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 AUDITED = MODELS[:2]
@@ -62,13 +94,13 @@ turns = {
     model: (dark[f"error_{model}"] - light[f"error_{model}"].reindex(dark.index)).dropna()
     for model in AUDITED
 }
+
+# %%
 both_ways = {
     (model, *cell): min((change > 0).sum(), (change < 0).sum())
     for model, changes in turns.items()
     for cell, change in changes.groupby(level=[0, 1])
 }
-
-# %%
 model, *cell = max(both_ways, key=both_ways.get)
 
 # %%
@@ -76,63 +108,36 @@ SHOWN = 3
 doubt = (by_level[f"score_{model}"] - by_level["label"]).abs()
 rows = [by_level["skin_colour_level"] == level for level in (0, 1)]
 loss = (doubt[rows[1]] - doubt[rows[0]]).loc[tuple(cell)].sort_values()
+
+# %%
 clean = [
     by_level[row & by_level["kept"] & by_level["adult"]].loc[tuple(cell)].index for row in rows
 ]
-
-# %%
 loss = loss[loss.index.isin(clean[0].intersection(clean[1]))]
 faces = [*loss.index[: -SHOWN - 1 : -1], *loss.index[:SHOWN]]
 drawn = pd.concat([by_level[row].loc[tuple(cell)].loc[faces] for row in rows])
 
 # %%
+change = turns[model].loc[tuple(cell)]
+harmed = int((change > 0).sum())
+helped = int((change < 0).sum())
+
+# %%
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
-said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The style of hair can change, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: whether the model is right."}}
 # Computed by faceworld.networks.classifiers.predict (chapter 8).
-change = turns[model].loc[tuple(cell)]
-harmed, helped = int((change > 0).sum()), int((change < 0).sum())
+said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
 of_whom = f"for the {model} model, among {where}"
 drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light", "dark"])
 for axis in drawing.axes:  # letters that a phone can show
     axis.tick_params(labelsize=14)
     axis.yaxis.label.set_size(14)
-_ = drawing.suptitle(
-    f"{model}, {where}: dark skin turns {harmed} of\n{len(change)} answers wrong, "
-    f"and turns {helped} right",
-    fontsize=14,
-)
-
-# %% [markdown]
-# ## Question
-#
-# Chapter 9 gives each attribute one number for everybody. But whom does dark skin harm? Does it
-# change the errors on women with short hair as it changes those on men with long hair?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | base faces of transects: clean-shaven, lightly made-up adults with loose hair |
-# | Unit | a transect: one base face in all eight combinations of skin, hair and gender |
-# | Intervention | skin colour, hair length or gender from its low to its high level |
-# | Held fixed | the other two axes at one level (a *cell*), and the rest of the face as well as the directions manage |
-# | Outcome and who labels it | error against the majority of five raters, 0 or 1 |
-# | Estimand | [the found effect on transects](estimands): change in the error rate, high minus low, in each cell |
-# | Tolerance and n | from [the plan](#what-is-planned), made before any model was trained |
-# | Decision at stake | for which groups a model has to be repaired |
-# | Known failure | pairs of one cell can still cancel; directions move more than one attribute; raters err |
-# :::
+title = f"{model}, {where}: dark skin turns {harmed} of\n{len(change)} answers wrong, and turns {helped} right"
+_ = drawing.suptitle(title, fontsize=14)
 
 # %% [markdown]
 # ## Subtract inside a transect
@@ -153,7 +158,8 @@ change.astype(int).value_counts().rename_axis("change").rename("pairs").to_frame
 # or that both are wrong. The mean of this column is the change in the error rate.
 
 # %%
-print(f"change in the error rate: {in_points(change.mean())} points, from {len(change)} pairs")
+summary = {"change of the error rate, points": 100 * change.mean(), "pairs": len(change)}
+pd.DataFrame(summary, ["dark − light"]).round(1)
 
 # %% [markdown]
 # We compute it, in points, in every *cell*. A cell fixes the other two attributes, for example women with short hair.
@@ -235,12 +241,12 @@ shown.rename_axis([None, None])
 # %% [markdown]
 # The last three rows test the tester. The *null* model answers by chance, and images of one
 # transect tend to err together. A flag in its rows is a
-# false alarm. In twenty such audits we expect about one with any false alarm.
+# false alarm. In twenty such audits we expect about one with any false alarm. The table counts them.
 
 # %%
 alarms = {name: table.loc["null", ["raises", "lowers"]] for name, table in flagged.items()}
 null_flags = {name: int(table.to_numpy().sum()) for name, table in alarms.items()}
-print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_flags.items()))
+pd.Series(null_flags, name="flags of the null model").to_frame()
 
 # %% [markdown]
 # ## Exceeds, within or inconclusive
@@ -258,7 +264,8 @@ print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_
 # %% [markdown]
 # So a cell can be flagged and within the tolerance: its effect is real and small. The function above has
 # given the verdicts already, with the test of [](18_audit_your_model). We count them for skin and hair in both
-# audited models.
+# audited models. Intervals are about each cell alone, without Holm's adjustment. So an interval can exclude zero in a cell
+# without a flag. The table counts such cells, too.
 
 # %%
 cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
@@ -266,13 +273,14 @@ judged = cells[cells["model"].isin(AUDITED) & (cells["attribute"] != "gender")]
 words = judged["verdict"].value_counts()
 words = words.reindex(["exceeds", "within", "inconclusive"], fill_value=0)
 
-# %% tags=["hide-input"]
+# %%
+by_axis = pd.crosstab(judged["attribute"], judged["verdict"])
+by_axis = by_axis.reindex(columns=words.index, fill_value=0)
+
+# %%
 clear = (judged["low"] > 0) | (judged["high"] < 0)
-unflagged = int((clear & (judged["p_holm"] >= plan.level)).sum())
-Markdown(
-    "Intervals are about each cell alone, without Holm's adjustment. In "
-    f"{unflagged} of these {len(judged)} cells the interval excludes zero, and the cell has no flag."
-)
+flag = judged["p_holm"] < plan.level
+pd.crosstab(clear, flag, rownames=["interval excludes zero"], colnames=["flagged"])
 
 
 # %% tags=["hide-cell"]
@@ -287,8 +295,7 @@ def draw_cells(ax, part: pd.DataFrame) -> None:
 
 def in_words(cells: pd.Series) -> list[str]:
     """Names of cells for axes: women and men."""
-    plain = cells.str.replace("female", "women").str.replace(r"\bmale\b", "men", regex=True)
-    return plain.tolist()
+    return [cell.replace("female", "women").replace("male", "men") for cell in cells]
 
 
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
@@ -302,13 +309,9 @@ for ax, (axis, model) in zip(axes, shown, strict=True):
     draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
     ax.set_title(f"{model}: {truth.CONTRASTS[axis]}", fontsize=11)
     ax.tick_params(labelsize=10)
-label = (
-    f"change in the error rate (points),\n95 % intervals, n = {judged['n'].min():,} pairs a cell"
-)
-figure.supxlabel(label, fontsize=10)
+pairs = f"95 % intervals, n = {judged['n'].min():,} pairs a cell"
+figure.supxlabel(f"change in the error rate (points),\n{pairs}", fontsize=10)
 panels.legend_above(figure, words.index, 3)
-by_axis = pd.crosstab(judged["attribute"], judged["verdict"])
-by_axis = by_axis.reindex(columns=words.index, fill_value=0)
 title = f"Cells by verdict, tolerance ±{100 * plan.tolerance:g} points\n" + "\n".join(
     f"{name}: " + ", ".join(f"{n} {word}" for word, n in by_axis.loc[axis].items())
     for axis, name in (("skin_colour", "dark skin"), ("hair_length", "long hair"))
@@ -318,38 +321,27 @@ figure.legends[0].set_title(title, {"size": 11})
 # %% [markdown]
 # The rows of one panel share the faces, the model and the attribute, and yet their effects differ. The effects
 # of hair and of skin depend on perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
+# The table has the verdicts for dark skin, and the {term}`minimum detectable effect` of each cell.
 
-# %% tags=["hide-input"]
-of_skin = judged[judged["attribute"] == "skin_colour"]
-lines = []
-for model, part in of_skin.groupby("model", sort=False):
-    states = [f"{n} {word}" for word, n in part["verdict"].value_counts().items()]
-    sharp, blunt = (part.loc[place] for place in (part["mde"].idxmin(), part["mde"].idxmax()))
-    sharp, blunt = (
-        f"{100 * row['mde']:.1f} points ({in_words(pd.Series(row['cell']))[0]})"
-        for row in (sharp, blunt)
-    )
-    lines.append(
-        f"- **{model}**, dark skin, {len(part)} cells: {' and '.join(states)}. The minimum "
-        f"detectable effect goes from {sharp} to {blunt}."
-    )
-Markdown("\n".join(lines))
-
-# %% tags=["hide-input"]
-of_hair, of_hair_of_men = (
-    judged.query("attribute == 'hair_length' and gender == @level")["estimate"] for level in (0, 1)
-)
-Markdown(
-    with_minus(
-        "And hair, the suspect of chapter 1? On the made women, long instead of short hair changes the error rate by "
-        f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points, and on the made men by {in_points(of_hair_of_men.min())} to {in_points(of_hair_of_men.max())} (four cells each). Among the portraits of chapter 1 "
-        "hair can do something else, because the faces differ. The gender of many short-haired "
-        "women in the portraits divides the raters ([chapter 8](08_stratified_errors.html)). Made faces seldom do ([chapter 17](17_transport.html))."
-    )
-)
+# %%
+of_skin = judged[judged["attribute"] == "skin_colour"].sort_values("model", kind="stable")
+shown = of_skin.assign(cell=in_words(of_skin["cell"])).set_index(["model", "cell"])
+shown = shown[["verdict", "mde"]].rename(columns={"mde": "minimum detectable effect, points"})
+shown.style.format(lambda rate: f"{100 * rate:.1f}", shown.columns[1])
 
 # %% [markdown]
-# If an effect is as large as the {term}`minimum detectable effect`, its interval, taken alone, excludes zero in about four
+# And hair, the suspect of chapter 1? The table has the smallest and the largest effect of long instead of short hair, over the
+# cells of both models. Among the portraits of chapter 1 hair can do something else, because the faces differ. The gender of
+# many short-haired women in the portraits divides the raters ([](08_stratified_errors)). Made faces seldom do
+# ([](17_transport)).
+
+# %%
+of_hair = judged[judged["attribute"] == "hair_length"]
+ends = of_hair.groupby("gender")["estimate"].agg(["min", "max"]).rename({0: "women", 1: "men"})
+ends.style.format(in_points).set_caption("Effect of long hair, in points")
+
+# %% [markdown]
+# If an effect is as large as the minimum detectable effect, its interval, taken alone, excludes zero in about four
 # of five such experiments. A flag needs more. A cell with a large minimum says little when it finds no effect.
 # [Note N10](n10_direct_effects) adds intervals that hold for all cells together, and compares women with men.
 
@@ -369,24 +361,22 @@ mean = averages.set_index("model").loc["plantskin", "estimate"]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
 # Computed by faceaudit.effects.matched.all_matched_effects.
-BLACK_DIAMOND = figures.Look(figures.BLACK, "D", "")
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, MODELS[2:], strict=True):
     part = cells[(cells["attribute"] == "skin_colour") & (cells["model"] == model)]
     average = averages[averages["model"] == model]
     ax.axvline(0, **panels.ZERO)
     panels.lying(ax, range(4), part, figures.look("estimate"), "", markersize=7, capsize=3)
-    panels.lying(ax, [4], average, BLACK_DIAMOND, "", markersize=8, capsize=3)
+    diamond = figures.Look(figures.BLACK, "D", "")
+    panels.lying(ax, [4], average, diamond, "", markersize=8, capsize=3)
     panels.name_rows(ax, [*in_words(part["cell"]), "average"])
     ax.set_title(f"{model}, n = {part['n'].min():,} pairs a cell", fontsize=11)
     ax.tick_params(labelsize=10)
 label = "change in the error rate,\ndark − light skin (points), 95 % intervals"
 figure.supxlabel(label, fontsize=10)
-_ = figure.suptitle(
-    f"Planted bias: women {in_points(of_women.min())} and {in_points(of_women.max())} points,\n"
-    f"average {with_minus(in_points(mean))}",
-    fontsize=11,
-)
+low, high, average = map(in_points, (of_women.min(), of_women.max(), mean))
+title = f"Planted bias: women {low} and {high} points,\naverage {with_minus(average)}"
+_ = figure.suptitle(title, fontsize=11)
 
 # %% [markdown]
 # Chapter 9 fitted one coefficient for skin. It *raises* or *lowers* errors if its interval excludes zero. We say that this regression *misses* the harm if it does not
@@ -412,7 +402,8 @@ overlooked = direction(main.loc["plantskin"]) != "raises"
 
 # %%
 # A test statistic has a standard error of one: how far is it from the critical value?
-critical, of_main = norm.isf(plan.level / 2), main.loc["plantskin"]
+critical = norm.isf(plan.level / 2)
+of_main = main.loc["plantskin"]
 reported = of_main["estimate"] / ((of_main["high"] - of_main["low"]) / (2 * verdicts.Z))
 in_cells = np.sign(women["estimate"]) * norm.isf(women["p_holm"] / 2)
 planted_margins = {
@@ -452,18 +443,28 @@ shares = cells[cells["attribute"] == "skin_colour"]
 shares = shares.assign(harmed=shares["worse"] / shares["n"], helped=shares["better"] / shares["n"])
 assert np.allclose(shares["harmed"] - shares["helped"], shares["estimate"])
 
+# %%
+audited_skin = shares[shares["model"].isin(AUDITED)]
+mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
+
+# %%
+wilson = {
+    side: effects.score_interval(shares[side].to_numpy(), shares["n"].to_numpy(float), verdicts.Z)
+    for side in ("harmed", "helped")
+}
+for side, (low, high) in wilson.items():
+    shares[f"{side}_low"] = low
+    shares[f"{side}_high"] = high
+
 
 # %% tags=["hide-cell"]
 def draw_sides(ax, part: pd.DataFrame) -> None:
     """Helped to the left, harmed to the right with Wilson intervals, and their difference."""
     y = np.arange(len(part))
     ax.axvline(0, color=figures.BLACK, linewidth=1)
-    for side, sign, colour, hatch in (
-        ("harmed", 1, figures.VERMILION, "///"),
-        ("helped", -1, figures.BLUE, ""),
-    ):
-        share = part[side].to_numpy()
-        low, high = effects.score_interval(share, part["n"].to_numpy(float), verdicts.Z)
+    sides = {"harmed": (1, figures.VERMILION, "///"), "helped": (-1, figures.BLUE, "")}
+    for side, (sign, colour, hatch) in sides.items():
+        share, low, high = (part[f"{side}{end}"].to_numpy() for end in ("", "_low", "_high"))
         reach = np.clip([share - low, high - share], 0, None)[::sign]
         how = {"color": colour, "hatch": hatch, "edgecolor": "white", "capsize": 3, "label": side}
         ax.barh(y, 100 * sign * share, 0.62, xerr=100 * reach, **how)
@@ -483,40 +484,37 @@ for ax, model in zip(axes, AUDITED, strict=True):
     ax.tick_params(labelsize=10)
 label = f"← helped{6 * chr(160)}harmed →\nshare of pairs (%), 95 % intervals, n = {shares['n'].min():,} a cell"
 figure.supxlabel(label, fontsize=10)
-audited_skin = shares[shares["model"].isin(AUDITED)]
-mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
 title = f"In {mixed.sum()} of {len(mixed)} cells (two models)\ndark skin harms some faces and helps others"
 _ = figure.suptitle(title, fontsize=11)
 
-# %% tags=["hide-input"]
-by_chance = shares[shares["model"] == "null"]
-Markdown(
-    f"Compare the null model. Its true effect is zero, and yet {by_chance['harmed'].min():.1%} to "
-    f"{by_chance['harmed'].max():.1%} of its pairs turn wrong and "
-    f"{by_chance['helped'].min():.1%} to "
-    f"{by_chance['helped'].max():.1%} turn right. It answers by chance."
-)
+# %% [markdown]
+# Compare the null model. Its true effect is zero, and yet pairs turn wrong and right, because it answers by chance. The table
+# has both shares, in each of the four cells.
+
+# %%
+by_chance = shares[shares["model"] == "null"].set_index("cell")
+by_chance[["harmed", "helped"]].style.format("{:.1%}")
 
 # %% [markdown]
 # A trained network always gives one picture the same answer, so it adds no such chance. Raters' noise adds
 # to both shares alike, and cancels in their difference, if raters err as often with dark skin as with light.
 # [Note N7](n07_beyond_error_rates) compares both shares with the truth and follows them along doses and
-# thresholds.
+# thresholds. The table counts the images in which raters named another gender than was meant. Both goals for gender lie far from the
+# middle ([](05_transect_generation)).
 
-# %% tags=["hide-input"]
-flips = int((audit["label"] != audit["gender_level"]).sum())
-Markdown(
-    f"In this run the majority of raters named another gender than was meant in {flips:,} of "
-    f"{len(audit):,} images. Both goals for gender lie far from the middle ([chapter 5](05_transect_generation.html))."
+# %%
+GENDERS = {0: "female", 1: "male"}
+pd.crosstab(
+    audit["gender_level"].map(GENDERS).rename("meant as"),
+    audit["label"].map(GENDERS).rename("named by most raters"),
 )
 
-# %% tags=["hide-input"]
+# %% tags=["hide-cell"]
 states, overall = of_skin["verdict"], direction(main.loc["plantskin"])
 said = {word: f"says that dark skin *{word}* errors" for word in ("raises", "lowers")}
 overall = said.get(overall, "shows no clear effect of dark skin")
-ends = [of_skin["estimate"], of_women, of_men]
 (least, most), (women_low, women_high), (men_low, men_high) = (
-    map(in_points, (part.min(), part.max())) for part in ends
+    map(in_points, (part.min(), part.max())) for part in (of_skin["estimate"], of_women, of_men)
 )
 largest = of_skin.loc[of_skin["estimate"].idxmax()]
 low, high = map(in_points, largest[["low", "high"]])
@@ -529,7 +527,7 @@ answer = (
     f"{(states == 'exceeds').sum()} exceed it in a test that is adjusted over the cells of the model, and "
     f"{(states == 'inconclusive').sum()} are *inconclusive*: the data allow smaller and "
     "larger effects. Long hair changes the errors on women by "
-    f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points. For the model with a planted bias, the one "
+    f"{in_points(ends.loc['women', 'min'])} to {in_points(ends.loc['women', 'max'])} points. For the model with a planted bias, the one "
     f"coefficient of chapter 9 {overall}, while cells of women show {women_low} to "
     f"{women_high} points and cells of men {men_low} to {men_high}. One cell also mixes faces: "
     f"{of_whom}, dark skin turns {harmed} answers wrong and {helped} right."
@@ -612,8 +610,7 @@ worse, better = ((pair[1] - pair[0] == sign).sum() for sign in (1, -1))
 row = crowd.query("model == 'fairface-like' and attribute == 'skin_colour'").set_index("cell")
 assert np.isclose((worse - better) / len(pair), row.loc["male, long hair", "estimate"])
 ends = [effects.paired_interval(worse + k, better + k, len(pair), verdicts.Z) for k in (0, 2)]
-for name, (low, high) in zip(("as counted", "two more of each"), ends, strict=True):
-    print(f"{name}: {in_points(low)} to {in_points(high)} points")
+(100 * pd.DataFrame(ends, ["as counted", "two more of each"], ["low", "high"])).round(1)
 
 # %% [markdown]
 # The effect stays the same, because the added pairs cancel. The interval grows with the number of pairs
@@ -641,7 +638,7 @@ matched_table = pd.concat(
 )
 _ = stage.save("matched.parquet", matched_table)
 
-# %%
+# %% tags=["hide-cell"]
 of_hair_and_skin = crowd.query("scope == 'cell' and attribute != 'gender'")
 size = of_hair_and_skin["estimate"].abs()
 largest = of_hair_and_skin.loc[
@@ -649,13 +646,13 @@ largest = of_hair_and_skin.loc[
 ]
 
 
-# %% tags=["remove-cell"]
 def records(table: pd.DataFrame) -> dict:
     """Rows of effects as {model: [{attribute, cell, estimate, low, high, p_holm}]}."""
     columns = ["attribute", "cell", "estimate", "low", "high", "p_holm"]
     return {model: part[columns].to_dict("records") for model, part in table.groupby("model")}
 
 
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "cells": records(crowd[crowd["scope"] == "cell"]),

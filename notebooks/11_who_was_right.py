@@ -17,6 +17,35 @@
 #
 # *You need [chapter 1](01_observational_audit) (the counted gap) and [chapter 10](10_matched_pairs) (found
 # effects, cell by cell). Reading: {{minutes}} minutes.*
+#
+# We load the audit's images, the plan, and what both chapters found.
+
+# %% [markdown]
+# ## Question
+#
+# Counting and the experiment give different numbers for the same models. Which number is true, and for
+# whom? And where a found effect misses the truth, which part of the experiment moved it?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | base faces of transects; besides, the women who were counted in [](01_observational_audit) |
+# | Unit | a base face in all eight combinations of skin, hair and gender; a counted woman with two colours of skin, two lengths of hair, or both |
+# | Intervention | skin colour, hair length or gender is set to its low and to its high dose |
+# | Held fixed | every other parameter of the face |
+# | Outcome and who labels it | error of the model; on transects against the gender that was set, on the counted women against the majority of raters |
+# | Estimand | [the true effect on transects, and the true effect on the counted](estimands) |
+# | Tolerance and n | from [the plan](#what-is-planned) |
+# | Decision at stake | whether a counted gap may be called an effect of skin |
+# | Known failure | the truth comes from sampled faces and has an error of its own; it holds for drawn faces only |
+# :::
 
 # %% tags=["hide-cell"]
 import json
@@ -63,11 +92,14 @@ n_truth = 1600
 # %% tags=["remove-cell"]
 stage = Stage("11_who_was_right", profile=profile, device=device, seed=seed)
 figures.style()
+NARROW = 4.8  # inches; a phone shows this width with its text still readable
+
+# %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
-TRAINED, AUDITED = MODELS[:3], MODELS[:2]
+TRAINED = MODELS[:3]
+AUDITED = MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
 INTERVAL = ["estimate", "low", "high"]
-NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
@@ -124,39 +156,13 @@ title = "Counting says {} and {} points,\nthe experiment says {} and {}"
 draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 
 # %% [markdown]
-# ## Question
-#
-# Counting and the experiment give different numbers for the same models. Which number is true, and for
-# whom? And where a found effect misses the truth, which part of the experiment moved it?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | base faces of transects; besides, the women who were counted in [](01_observational_audit) |
-# | Unit | a base face in all eight combinations of skin, hair and gender; a counted woman with two colours of skin, two lengths of hair, or both |
-# | Intervention | skin colour, hair length or gender is set to its low and to its high dose |
-# | Held fixed | every other parameter of the face |
-# | Outcome and who labels it | error of the model; on transects against the gender that was set, on the counted women against the majority of raters |
-# | Estimand | [the true effect on transects, and the true effect on the counted](estimands) |
-# | Tolerance and n | from [the plan](#what-is-planned) |
-# | Decision at stake | whether a counted gap may be called an effect of skin |
-# | Known failure | the truth comes from sampled faces and has an error of its own; it holds for drawn faces only |
-# :::
-
-# %% [markdown]
 # ## The truth, by intervention
 #
 # Every face of this world is a list of parameters. Take
 # a base face and set its skin parameter to the low dose and to the high dose. Keep all other parameters,
 # draw both faces, and ask the model. This operation is called an {term}`intervention`, written do(skin = dark).
-# The difference of the two errors is the true effect for this face.
+# The difference of the two errors is the true effect for this face. The base faces are new ones, drawn by the
+# recipe of [](05_transect_generation), and their hair shows its length.
 
 # %%
 world = load_generator("known-truth", device=device, size=image_size)
@@ -171,16 +177,19 @@ held = {name: float(world.decision_value(name, dose)) for name, dose in recipe["
 youngest = float(world.decision_value("age", recipe["adult"]))
 drawn = {"youngest": youngest, "held": held, "seed": seed, "stage": "10_effects_and_truth"}
 
-# %% tags=["remove-cell"]
+# %%
 latents = transects.base_latents(world, exact, AXES, n_truth * 3 // 2, **drawn)
 everybody = world.parameters(torch.from_numpy(latents))
 base = everybody[torch.from_numpy(loose_hair(everybody))][:n_truth]
+
+# %% tags=["remove-cell"]
 _ = stage.save("base.npy", base.cpu().numpy())
 
 # %% [markdown]
-# The base faces are new ones, drawn by the recipe of [](05_transect_generation). The doses are the medians
-# of the made faces. Each face gets all eight combinations of the three axes. The right answer is the
-# gender that was set, so no raters are needed.
+# The doses are the medians of the made faces. Each face gets all eight combinations of the three axes. The
+# right answer is the gender that was set, so no raters are needed. The truth is uncertain only because these
+# faces were drawn by chance. The table gives its standard error. The null model errs by chance, so its true
+# effects are zero by definition.
 
 # %%
 store = {"size": image_size, "path": stage.path("truth.npy"), "device": device}
@@ -190,25 +199,22 @@ wrong_under_do = {
 }
 true_effects = {name: truth.true_effects(wrong, AXES) for name, wrong in wrong_under_do.items()}
 
-# %% tags=["remove-cell"]
+# %%
 true_effects["null"] = true_effects["plantskin"].assign(effect=0.0, se=0.0)
 true_effects = pd.concat(true_effects, names=["model"]).reset_index("model")
 true_effects = name_cells(true_effects)
-_ = stage.save("truth.parquet", true_effects)
 
 # %% tags=["remove-cell"]
+_ = stage.save("truth.parquet", true_effects)
 for name, wrong in wrong_under_do.items():
     stage.save(f"under_do_{name}.npy", wrong)
 
-# %% tags=["hide-input"]
-typical = true_effects.query("scope == 'cell' and model != 'null'")["se"].median()
-Markdown(
-    f"We ask each model about {len(base):,} faces, each at all eight combinations. The truth is uncertain only because these "
-    "faces were drawn by "
-    f"chance. Its standard error is {100 * typical:.1f} points in a typical cell. The null model "
-    "errs by chance, so "
-    "its true effects are zero by definition."
+# %%
+typical = true_effects.query("scope == 'cell' and model != 'null'").groupby("model")["se"].median()
+precision = pd.DataFrame(
+    {"faces": len(base), "standard error, typical cell (points)": 100 * typical}
 )
+precision.rename_axis(None).round(2)
 
 # %% [markdown]
 # ## Regression or pairs?
@@ -236,26 +242,28 @@ keys = ["model", "attribute", *AXES]
 columns = [*keys, "effect", "scope"]
 
 # %%
+in_cells = "scope == 'cell' and model != 'null'"
 readings_of = {"regression, one coefficient": by_regression, "matched pairs, by cell": found}
 beside = {
-    name: table[[*keys, "estimate"]].merge(true_effects[columns], on=keys).query("scope == 'cell'")
+    name: table[[*keys, "estimate"]].merge(true_effects[columns], on=keys).query(in_cells)
     for name, table in readings_of.items()
+}
+distances = {
+    name: 100 * np.sqrt(((table["estimate"] - table["effect"]) ** 2).mean())
+    for name, table in beside.items()
 }
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two square panels, one above the other. Each has a dot for every cell of three models, with the true effect on the horizontal axis and the estimate on the vertical axis. In the upper one, for the regression with main effects, many dots lie far from the diagonal. In the lower one, for matched pairs, dots lie close to it."}, "figure": {"name": "fig-readings", "caption": "Two readings of the same images against the truth: effects of skin, hair and gender on the errors of three models, in every cell. On the dashed line estimate and truth are equal. Both panels have one scale."}}
 # Computed by implied (above) and faceaudit.effects.matched.all_matched_effects (chapter 10); the
 # truth by faceworld.scorecard.truth.true_effects.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 8.2), sharex=True, sharey=True)
-off = {}
 for ax, (name, table) in zip(axes, beside.items(), strict=True):
-    table = table[table["model"].isin(TRAINED)]
     ax.axline((0, 0), slope=1, **panels.DASHED)
     for model, part in table.groupby("model", sort=False):
         look = figures.look(model)
         style = {"color": look.colour, "linestyle": "", "markersize": 7, "markeredgecolor": "white"}
         ax.plot(100 * part["effect"], 100 * part["estimate"], look.marker, label=model, **style)
-    off[name] = 100 * np.sqrt(((table["estimate"] - table["effect"]) ** 2).mean())
-    ax.set_title(f"{name}\ntypical distance {off[name]:.1f} points", fontsize=11)
+    ax.set_title(f"{name}\ntypical distance {distances[name]:.1f} points", fontsize=11)
     ax.set(aspect="equal", ylabel="estimate (points)")
 axes[1].set_xlabel("true effect (points)")
 _ = panels.legend_above(figure)
@@ -276,12 +284,17 @@ def direction(row: pd.Series) -> str:
     return "raises" if row["low"] > 0 else "lowers" if row["high"] < 0 else "no clear effect"
 
 
+# %%
 main = stage.load("09_logistic_ate", "interactions.parquet").query("group == 'main effects'")
 main = main[main["attribute"] == "skin_colour"].set_index("model")
+
+# %%
 seen = found.query("scope == 'cell' and attribute == 'skin_colour'").set_index("model")
 passed = np.sign(seen["estimate"]).where(seen["p_holm"] < plan.level, 0)
 real = true_effects.query("scope == 'cell' and attribute == 'skin_colour'").set_index("model")
 clear = np.sign(real["effect"]).where(real["effect"].abs() > verdicts.Z * real["se"], 0)
+
+# %%
 counts = {
     "cells that raise errors": passed > 0,
     "cells that lower them": passed < 0,
@@ -305,6 +318,7 @@ readings.rename(columns=dict(zip(counts, heads, strict=True))).rename_axis(None)
 beside_truth = error_sources.compare_with_truth(found, true_effects)
 of_cells = beside_truth[(beside_truth["scope"] == "cell") & beside_truth["model"].isin(TRAINED)]
 caught = of_cells["contained"].sum()
+by_chance = 0.05 * len(of_cells)  # of which a 95 % interval leaves out its truth
 print(f"{caught} of {len(of_cells)} intervals contain the truth")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95 % intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
@@ -331,7 +345,6 @@ for shift, model in zip((-0.27, 0, 0.27), TRAINED, strict=True):
 panels.name_rows(ax, rows)
 ax.set_xlabel("found − true effect (points)")
 panels.legend_above(figure, [*TRAINED, "misses the truth"], columns=2)
-by_chance = 0.05 * len(of_cells)
 title = f"{len(of_cells) - caught} of {len(of_cells)} intervals miss the truth,\n"
 title += f"where chance alone leaves out {by_chance:.1f}"
 _ = ax.set_title(title, fontsize=12)
@@ -419,7 +432,8 @@ def own_answers(arm: str) -> pd.DataFrame:
 
 
 # %%
-exact_frame, frame_p = own_answers("exact"), own_answers("papers")
+exact_frame = own_answers("exact")
+frame_p = own_answers("papers")
 fitted_faces, exact_faces, faces_p = map(faces_of, ("fitted", "exact", "papers"))
 
 # %%
@@ -505,18 +519,16 @@ def matched(frame: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p_holm=cells.groupby(family)["p"].transform(effects.holm))
 
 
-# %% tags=["remove-cell"]
+# %%
 estimates = [matched(frame).assign(arm=arm) for arm, frame in ARMS.items() if len(frame)]
 estimates = pd.concat(estimates, ignore_index=True)
 rungs = error_sources.compare_with_truth(estimates, true_effects)
+of_papers = [matched(frame).assign(arm=arm) for arm, frame in PAPERS.items()]
+
+# %% tags=["remove-cell"]
 _ = stage.save("matched.parquet", estimates)
 _ = stage.save("ladder.parquet", rungs)
-
-# %% tags=["remove-cell"]
-of_papers = [matched(frame).assign(arm=arm) for arm, frame in PAPERS.items()]
 _ = stage.save("matched_papers.parquet", pd.concat(of_papers, ignore_index=True))
-
-# %% tags=["remove-cell"]
 wanted = ["transect", *levels, *(f"error_{model}" for model in MODELS)]
 every_arm = {arm: frame[wanted] for arm, frame in (ARMS | PAPERS).items()}
 _ = stage.save("arms.parquet", pd.concat(every_arm, names=["arm"]).reset_index("arm"))
@@ -544,14 +556,16 @@ def step_errors(outcome: str) -> pd.DataFrame:
     """Change of the estimate from version to version and its standard error, in each cell."""
     faces = pd.unique(np.concatenate([frame["face"] for frame in sampled.values()]))
     places = pd.MultiIndex.from_product([faces, (0, 1), (0, 1), (0, 1)])
-    before, influence_before = 0.0, 0.0
+    before = 0.0
+    influence_before = 0.0
     tables = []
     for arm, frame in sampled.items():
         errors = frame.set_index(["face", *levels])[outcome].reindex(places).to_numpy(float)
         estimate, influence = face_influences(errors.reshape(len(faces), 2, 2, 2))
         se = np.sqrt(((influence - influence_before) ** 2).sum(axis=0))
         tables.append(cells_of_axes.assign(arm=arm, change=estimate - before, se=se))
-        before, influence_before = estimate, influence
+        before = estimate
+        influence_before = influence
     return pd.concat(tables, ignore_index=True)
 
 
@@ -564,10 +578,12 @@ for name in AXES:
 cells_of_axes = pd.DataFrame(cells_of_axes, columns=["attribute", *AXES])
 cells_of_axes[AXES] = cells_of_axes[AXES].astype("Int64")
 
-# %% tags=["remove-cell"]
+# %%
 added = {model: step_errors(f"error_{model}") for model in MODELS}
 added = name_cells(pd.concat(added, names=["model"]).reset_index("model"))
 added["step"] = added["arm"].map(STEPS)
+
+# %% tags=["remove-cell"]
 _ = stage.save("steps.parquet", added)
 
 # %%
@@ -583,12 +599,16 @@ step_se["sampling"] = np.hypot(step_se["sampling"], from_truth)
 # %%
 split = error_sources.contributions(rungs, STEPS)
 climbed = split[list(STEPS.values())]
+
+# %% tags=["remove-cell"]
 assert np.allclose(split["truth"] + climbed.sum(axis=1), split["estimate"])
 
 # %%
 square = climbed**2 - step_se.loc[split.index, climbed.columns] ** 2  # less what noise adds
 until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
+
+# %%
 NAMES = {"sampling": "luck of ideal faces", "noise": "raters' noise", "cues": "raters' cues"}
 farthest = climbed.loc[of_trained, until_found].sum(axis=1).abs().idxmax()
 moved_by, expected_by = (
@@ -642,21 +662,18 @@ _ = figure.suptitle(title, fontsize=12)
 # panel shows where effort would pay: more faces for the first two steps, better directions for the next two,
 # and better raters for the last two, if their bars pass the black lines.
 
-# %% tags=["hide-input"]
+# %%
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
-Markdown(
-    "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
-    "show how much. The first step is all chance: here it moved effects by "
-    f"{moved_by['sampling']:.1f} points, and its usual size is {expected_by['sampling']:.1f}. "
-    "[Note N10](n10_direct_effects.html) repeats the ideal version hundreds of times. There the intervals "
-    "hold the truth about as often as they promise, and single experiments have good or bad luck. "
-    f"The last two steps come from raters: their majority gave {relabelled} of {len(audit):,} images "
-    "another gender than the shape."
+print(
+    f"{relabelled} of {len(audit):,} images have a majority that names another gender than the shape"
 )
 
 # %% [markdown]
-# Base faces and doses mean that the experiment describes slightly other faces and other steps of skin.
-# Leakage is a bias. [Note N10](n10_direct_effects) measures it for these transects and for the paper's.
+# Every step is measured on a limited number of faces, so chance alone gives it some size. The first step is all
+# chance. [Note N10](n10_direct_effects) repeats the ideal version hundreds of times. There the intervals hold
+# the truth about as often as they promise. Base faces and doses
+# mean that the experiment describes slightly other faces and other steps of skin. Leakage is a bias, and the
+# same note measures it for these transects and for the paper's. The last two steps come from raters.
 
 # %% [markdown]
 # In which cell do most intervals miss, and why? We choose this cell for its misses, so chance has a part in what we find there.
@@ -668,6 +685,8 @@ Markdown(
 worst = of_cells.groupby(["attribute", "cell"], sort=False)["contained"].sum().idxmin()
 in_worst = of_cells.set_index(["attribute", "cell"]).loc[[worst]].set_index("model").loc[[*TRAINED]]
 fixed = in_worst.iloc[0][[axis for axis in AXES if axis != worst[0]]]
+
+# %%
 within = np.flatnonzero(np.all([audit[f"{axis}_level"] == fixed[axis] for axis in fixed.index], 0))
 hair_varies = do(held_faces, **{axis: at_doses[axis] for axis in AXES if axis != "hair_length"})
 varied = hair_varies[within], "hair.npy", audit.iloc[within], fitted_faces[within]
@@ -705,35 +724,24 @@ in_turn = {
 in_turn = 100 * pd.DataFrame(in_turn, TRAINED).T.astype(float)
 in_turn.style.format("{:+z.2f}").set_caption("This effect, in points")
 
-# %% tags=["hide-input"]
-trained = rungs[(rungs["scope"] == "cell") & rungs["model"].isin(TRAINED)]
-trained = trained.assign(missed=~trained["contained"].astype(bool))
-missed_cells = trained.pivot_table("missed", "arm", "model", "sum").astype(int)
-unpruned, after = (int(missed_cells.loc[arm].sum()) for arm in ("C crowd", "D pruned"))
-width = (trained["high"] - trained["low"]).groupby(trained["arm"]).mean()
-each_cell = trained.assign(width=trained["high"] - trained["low"])
-each_cell = each_cell.pivot_table("width", ["model", "attribute", "cell"], "arm")
-added = each_cell["D pruned"] - each_cell["C crowd"]
-claim(
-    "Pruning leaves fewer pairs and makes intervals wider: **in this run** {narrow:.1f} points "
-    "before and {wide:.1f} after, on average. The count of misses need not show this price: "
-    "{unpruned} of {cells} cells are missed before and {after} after pruning.",
-    margins=[Margin(added.mean(), added.sem())],
-    narrow=100 * width["C crowd"],
-    wide=100 * width["D pruned"],
-    unpruned=unpruned,
-    after=after,
-    cells=int((trained["arm"] == "C crowd").sum()),
-)
-
 # %% [markdown]
 # The table compares all versions: pairs in a cell, cells missed, mean width of an interval, and distance
-# between estimate and truth (root mean square), both in points. Wide intervals seldom miss, so read the misses together with
-# the width.
+# between estimate and truth (root mean square), both in points. Wide intervals seldom miss, so read the misses
+# together with the width. The ideal version misses cells by the draw of its faces alone. Where few transects are complete, their intervals are wide and miss less, so a
+# low count is no merit of dropping images. [Chapter 16](16_planning) computes how many transects to make.
 
 # %%
+trained = rungs[(rungs["scope"] == "cell") & rungs["model"].isin(TRAINED)]
+trained = trained.assign(
+    missed=~trained["contained"].astype(bool),
+    width=trained["high"] - trained["low"],
+)
+missed_cells = trained.pivot_table("missed", "arm", "model", "sum").astype(int)
+width = trained.groupby("arm")["width"].mean()
 distance_of = ((trained["estimate"] - trained["truth"]) ** 2).groupby(trained["arm"]).mean() ** 0.5
-shown = pd.DataFrame(
+
+# %%
+versions = pd.DataFrame(
     {
         "pairs": trained.groupby("arm")["n"].median().round().astype(int),
         f"missed of {len(of_cells)}": missed_cells.sum(axis=1),
@@ -741,29 +749,32 @@ shown = pd.DataFrame(
         "distance": (100 * distance_of).map("{:.1f}".format),
     }
 )
-rows_told = {arm: f"+ {NAMES.get(step, step)}" for arm, step in STEPS.items()}
-rows_told |= {"A exact": "ideal version", "C crowd": "found"}
-rows_told |= {"D pruned": "after pruning", "E complete": "complete transects"}
-shown.rename(rows_told).rename_axis(index=None, columns=None)
+row_names = {arm: f"+ {NAMES.get(step, step)}" for arm, step in STEPS.items()}
+row_names |= {"A exact": "ideal version", "C crowd": "found"}
+row_names |= {"D pruned": "after pruning", "E complete": "complete transects"}
+versions.rename(row_names).rename_axis(index=None, columns=None)
+
+# %%
+complete = audit.loc[audit["complete_transect"], "transect"].nunique()
+print(f"{complete} of {n_transects} transects are complete")
+
+# %%
+width_by_cell = trained.pivot_table("width", ["model", "attribute", "cell"], "arm")
+widened_by = width_by_cell["D pruned"] - width_by_cell["C crowd"]
+unpruned, after = (int(missed_cells.loc[arm].sum()) for arm in ("C crowd", "D pruned"))
 
 # %% tags=["hide-input"]
-missed = missed_cells.sum(axis=1)
-told_versions = (
-    f"The ideal version misses {missed['A exact']} cells and lies {100 * distance_of['A exact']:.1f} points "
-    "from the truth, by the draw of its faces alone. Later steps can bring an estimate nearer by chance."
+claim(
+    "Pruning leaves fewer pairs and makes intervals wider: **in this run** {narrow:.1f} points "
+    "before and {wide:.1f} after, on average. The count of misses need not show this price: "
+    "{unpruned} of {cells} cells are missed before and {after} after pruning.",
+    margins=[Margin(widened_by.mean(), widened_by.sem())],
+    narrow=100 * width["C crowd"],
+    wide=100 * width["D pruned"],
+    unpruned=unpruned,
+    after=after,
+    cells=int((trained["arm"] == "C crowd").sum()),
 )
-if "E complete" in width:  # a small run may have no complete transect
-    whole = audit.loc[audit["complete_transect"], "transect"].nunique()
-    told_versions += (
-        f" Only {whole} of {n_transects} transects are complete, so their intervals are "
-        f"{100 * width['E complete']:.1f} points wide instead of {100 * width['C crowd']:.1f}. Wide intervals "
-        f"miss less: these miss {missed['E complete']} cells, and their estimates lie "
-        f"{100 * distance_of['E complete']:.1f} points from the truth "
-        f"({100 * distance_of['C crowd']:.1f} with all images). So a low count is no merit of dropping images. "
-        f"To keep {n_transects} complete transects, one has to make "
-        f"{n_transects / whole:.1f} times as many. [Chapter 16](16_planning.html) computes this price for a plan."
-    )
-Markdown(told_versions)
 
 # %% [markdown]
 # ## The women who were counted
@@ -870,17 +881,11 @@ for model in AUDITED:
     low, high = effects.ratio_interval(own, gap, in_common(model))
     on_counted_share[model] = {"estimate": own[0] / gap[0], "low": low, "high": high}
 
-# %% tags=["hide-input"]
-lines = []
-for model, one in on_counted_share.items():
-    own = four.loc[("true effect on the counted", model), "estimate"]
-    lines.append(
-        f"- **{model}**: if we change only these women's skin, their error rate changes by "
-        f"{in_points(own)} "
-        f"points. That is {one['estimate']:.0%} of the counted gap ({one['low']:.0%} to "
-        f"{one['high']:.0%})."
-    )
-Markdown(with_minus("\n".join(lines)))
+# %%
+shares = pd.DataFrame(on_counted_share).T
+shares.style.format("{:.0%}").set_caption(
+    "Effect on the counted women, as a share of their counted gap"
+)
 
 # %% [markdown]
 # (gap-taken-apart)=
@@ -896,13 +901,14 @@ Markdown(with_minus("\n".join(lines)))
 
 # %%
 as_counted = ppb[is_woman]
-moved, parts = {}, {}
+moved = {}
+parts = {}
 for model, network in audited_models.items():
     moved[model] = {what: change_on_counted(network, what) for what in counted_gap.SETS}
     wrong = (as_counted[f"score_{model}"] > 0.5) != as_counted["label"]
     parts[model] = counted_gap.take_apart(moved[model], wrong, group, givers)
 
-# %%
+# %% tags=["remove-cell"]
 for model, part in parts.items():
     shares = effects.shapley_shares(
         {what: change.mean() for what, change in moved[model].items()}
@@ -910,7 +916,10 @@ for model, part in parts.items():
     assert np.allclose(part["estimate"].iloc[3:5], [*shares])
     assert np.isclose(part.loc["skin alone", "estimate"], on_counted.loc[model, "estimate"])
     assert np.isclose(part.loc["counted gap", "estimate"], gaps.loc[model, "estimate"])
-    # One gap has one interval on all pages: Newcombe's, of chapter 1.
+
+# %%
+# One gap has one interval on all pages: Newcombe's, of chapter 1.
+for model, part in parts.items():
     part.loc["counted gap", ["low", "high"]] = gaps.loc[model, ["low", "high"]]
 
 # %% [markdown]
@@ -927,6 +936,10 @@ of_seeds, held_out = (
     )
 )
 within = counted_gap.shares_within(held_out, of_seeds)
+limits = {
+    model: of_seeds.loc[model].apply(counted_gap.interval_of_another, result_type="expand").T
+    for model in AUDITED
+}
 
 # %% tags=["hide-input"]
 shown = {
@@ -937,8 +950,7 @@ shown = {
     for model, part in parts.items()
 }
 for model in AUDITED:
-    ends = of_seeds.loc[model].apply(counted_gap.interval_of_another, result_type="expand")
-    ends = ends.T.to_numpy()
+    ends = limits[model].to_numpy()
     shown["with another seed", model] = [" to ".join(map(in_points, two)) for two in ends]
 taken_apart = pd.DataFrame(shown, index=list(counted_gap.ROWS)).map(with_minus)
 taken_apart.style.set_caption("Errors of the counted women, dark − light, in points")
@@ -971,16 +983,6 @@ lines += [
 ]
 Markdown(with_minus("\n".join(lines)))
 
-# %%
-hair_faces = counted_gap.give(came[is_woman], givers, HAIR)
-seen_as_man = perceived(facerender.visible_scores(hair_faces))["gender"].to_numpy() >= 0.5
-seen_as_man = seen_as_man.reshape(-1, 2)
-by_new_label = {}
-for model in AUDITED:
-    answers = networks.predict(audited_models[model], pictures[HAIR]).reshape(-1, 2) > 0.5
-    change = np.diff((answers != seen_as_man).astype(float))[:, 0]
-    by_new_label[model] = counted_gap.mean_change(change, givers)
-
 # %% tags=["hide-input"]
 beyond = []
 for model in AUDITED:
@@ -994,43 +996,67 @@ for model in AUDITED:
             other=other,
         ).data
     )
-relabelled = " and ".join(
-    f"{in_points(one['estimate'])} points ({model})" for model, one in by_new_label.items()
-)
-on_made = rungs.query("arm == 'C crowd' and scope == 'cell' and attribute == 'hair_length'")
-on_made = -on_made[on_made["model"].isin(AUDITED) & on_made["gender"].eq(0)][["estimate", "truth"]]
 Markdown(
-    with_minus(
-        f"Where the other differences are negative, they hide a part of what skin and hair do. {' '.join(beyond)}\n\n"
-        "Hair length changes what people see, too. Raters without noise would call "
-        f"{seen_as_man[:, 1].mean():.1%} of the women men with the hair of dark-skinned women, and {seen_as_man[:, 0].mean():.1%} with that of light-skinned "
-        f"ones. If such raters labelled each changed face anew, hair length alone would change the errors by {relabelled}.\n\n"
-        "And what does the experiment say of hair? On its made women, short instead of long hair changes the errors by "
-        f"{in_points(on_made['estimate'].min())} to {in_points(on_made['estimate'].max())} points (two models, two skin colours; true effects "
-        f"{in_points(on_made['truth'].min())} to {in_points(on_made['truth'].max())})."
-    )
-)
-
-# %% tags=["hide-input"]
-lines = []
-for name in AUDITED:
-    found = counted_results["adjusted_skin_log_odds"][name]["estimate"]
-    estimate = "has no estimate" if found is None else f"is {found:+.2f}"
-    lines.append(
-        f"For the {name} model the coefficient {estimate}, and the true effect on the same women is "
-        f"{100 * on_counted.loc[name, 'estimate']:+.1f} points."
-    )
-Markdown(
-    with_minus(
-        "And the adjusted regression of [chapter 1](01_observational_audit.html), with the true length of hair? "
-        f"{' '.join(lines)} The coefficient is a log odds ratio and the effect is in points, so compare "
-        "only the signs. Where they differ, adjustment misled."
-    )
+    "Where the other differences are negative, they hide a part of what skin and hair do. "
+    + " ".join(beyond)
 )
 
 # %% [markdown]
+# Hair length changes what people see, too. We ask how often raters without noise call one of the women a man,
+# with the hair length of a light-skinned and of a dark-skinned woman. The second table takes their answer as
+# the label of each changed face, and compares the effect of hair length with the one above.
+
+# %%
+hair_faces = counted_gap.give(came[is_woman], givers, HAIR)
+seen_as_man = perceived(facerender.visible_scores(hair_faces))["gender"].to_numpy() >= 0.5
+seen_as_man = seen_as_man.reshape(-1, 2)
+called_man_with = pd.DataFrame({"called a man": seen_as_man.mean(axis=0)})
+called_man_with.index = ["hair length of a light-skinned woman", "of a dark-skinned woman"]
+called_man_with.style.format("{:.1%}")
+
+# %%
+by_new_label = {}
+for model in AUDITED:
+    answers = networks.predict(audited_models[model], pictures[HAIR]).reshape(-1, 2) > 0.5
+    change = np.diff((answers != seen_as_man).astype(float))[:, 0]
+    by_new_label[model] = counted_gap.mean_change(change, givers)
+
+# %%
+by_label = {
+    "label as counted": {m: parts[m].loc["hair length alone", "estimate"] for m in AUDITED},
+    "labelled anew": {m: change["estimate"] for m, change in by_new_label.items()},
+}
+by_label = 100 * pd.DataFrame(by_label).astype(float)
+by_label.style.format("{:+z.1f}").set_caption("Hair length alone, dark − light, in points")
+
+# %% [markdown]
+# And what does the experiment say of hair? The next table is about its made women, and gives the effect of short
+# instead of long hair. The one after it recalls the adjusted regression of [chapter 1](01_observational_audit),
+# with the true length of hair. Its coefficient is a log odds ratio and the effect is in points, so compare only
+# the signs. Where they differ, adjustment misled.
+
+# %%
+on_made = rungs.query("arm == 'C crowd' and scope == 'cell' and attribute == 'hair_length'")
+on_made = on_made[on_made["model"].isin(AUDITED) & on_made["gender"].eq(0)]
+on_made = -100 * on_made.set_index(["model", "cell"])[["estimate", "truth"]].astype(float)
+on_made = on_made.set_axis(["found", "true"], axis=1).rename_axis([None, None])
+on_made.style.format("{:+z.1f}").set_caption("Short instead of long hair on made women, in points")
+
+# %%
+adjusted = pd.DataFrame(counted_results["adjusted_skin_log_odds"]).T["estimate"].astype(float)
+signs = pd.DataFrame(
+    {
+        "coefficient (log odds)": adjusted[[*AUDITED]],
+        "true effect (points)": 100 * on_counted.loc[[*AUDITED], "estimate"],
+    }
+)
+signs.style.format("{:+z.2f}", na_rep="no estimate")
+
+# %% [markdown]
 # Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. *Women* are here the faces that raters call female, and some of these
-# were drawn with a man's shape. We repeat the regression without them.
+# were drawn with a man's shape. A few such faces are a large share of a small group, so we count them among
+# women with short hair, and repeat the regression without them. Such a coefficient can still miss the true
+# effects above.
 
 # %%
 drawn_as_man = populations.sample("ppb-like", len(ppb), seed).frame["gender"].eq(1).to_numpy()
@@ -1039,9 +1065,13 @@ counted_women = ppb[is_woman].assign(
     length=facerender.visible_scores(came[is_woman])["hair_length"].to_numpy(),
     drawn_as_man=drawn_as_man[is_woman],
 )
+
+# %%
 men = counted_women[counted_women["drawn_as_man"]]
 short_haired = counted_women[counted_women["hair"] == "short"].groupby("skin", observed=False)
-as_men = short_haired["drawn_as_man"].mean()
+as_men = short_haired["drawn_as_man"].mean().to_frame("of those with short hair, drawn as men")
+print(f"{len(men)} of {len(counted_women):,} counted women were drawn with a man's shape")
+as_men.rename_axis(None).style.format("{:.1%}")
 
 
 # %%
@@ -1051,19 +1081,18 @@ def coefficient(model: str, women: pd.DataFrame) -> float:
     return regression.fit(women[["dark", "length"]], women[f"error_{model}"]).coef_[0, 0]
 
 
-# %% tags=["hide-input"]
-lines = [
-    f"The {name} model errs on {men[f'error_{name}'].sum()} of these {len(men)}. Without them its coefficient "
-    f"{coefficient(name, counted_women):+z.2f} becomes {coefficient(name, counted_women.drop(men.index)):+z.2f}."
+# %%
+women_alone = counted_women.drop(men.index)
+coefficients = {
+    name: {
+        "errors on these": men[f"error_{name}"].sum(),
+        "coefficient": coefficient(name, counted_women),
+        "without them": coefficient(name, women_alone),
+    }
     for name in AUDITED
-]
-Markdown(
-    with_minus(
-        f"Of the {len(counted_women):,} counted women {len(men)} were drawn with a man's shape. Among women with short hair their share is {as_men['light']:.1%} with light skin and "
-        f"{as_men['dark']:.1%} with dark skin: a few such faces are a large share of a small group. "
-        f"{' '.join(lines)} Such a coefficient can still miss the true effects above."
-    )
-)
+}
+signed_numbers = {"coefficient": "{:+z.2f}", "without them": "{:+z.2f}"}
+pd.DataFrame(coefficients).T.style.format({"errors on these": "{:.0f}"} | signed_numbers)
 
 # %% [markdown]
 # ## The verdict of an auditor
@@ -1080,7 +1109,7 @@ added_in_all = pd.concat(
 ).query("scope == 'partial average'")
 excess = added_in_all["effect"] ** 2 - added_in_all["se"] ** 2
 instrument = float(np.sqrt(max(excess.mean(), 0)))
-moved, by_luck = (100 * np.sqrt((added_in_all[k] ** 2).mean()) for k in ("effect", "se"))
+instrument_moved, by_luck = (100 * np.sqrt((added_in_all[k] ** 2).mean()) for k in ("effect", "se"))
 
 
 # %%
@@ -1104,7 +1133,7 @@ def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     return "partly right" if low > 0 and high < 1 else "undecided"
 
 
-# %%
+# %% tags=["remove-cell"]
 for effect, gap, word in [
     ((0.5, -1, 1.4), (10, 8, 12), "misplaced blame"),
     ((-3, -5, -1), (10, 8, 12), "misplaced blame"),
@@ -1116,76 +1145,71 @@ for effect, gap, word in [
 ]:
     assert weigh_blame(effect, gap) == word, (effect, gap)
 
-# %% tags=["hide-input"]
-Markdown(
-    f"The rule looks at the whole interval of the share. If it lies below {plan.little:.0%}, the word is *misplaced blame*. If it lies above {plan.most:.0%}, "
-    "the word is *the blame is right*. Any other interval between zero and one is *partly right*. The rest is *undecided*, which asks for a larger audit."
-)
-
 # %% [markdown]
-# The rule takes an interval to be as wide below its estimate as above. Where it is narrower below, the
-# rule can say *undecided* although the interval leaves out zero.
-# [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
+# The rule looks at the whole interval of the share. Below the plan's lower limit, the word is *misplaced blame*.
+# Above its upper limit, the word is *the blame is right*. Any other interval between zero and one is *partly
+# right*. The rest is *undecided*, which asks for a larger audit.
+#
+# The rule takes an interval to be as wide below its estimate as above. Where it is narrower below, it can say
+# *undecided* although the interval leaves out zero. [Note N10](n10_direct_effects) simulates how often the rule
+# is firm and wrong.
 
 # %%
-true_shares = {
-    which: " and ".join(
-        f"{four.loc[(name, m), 'estimate'] / gaps.loc[m, 'estimate']:.0%}" for m in AUDITED
-    )
-    for which, name in zip(("counted", "made"), list(ROWS)[1:3], strict=True)
-}
-
-# %% tags=["hide-input"]
-blames, lines = {}, []
+print(f"Limits of the plan: {plan.little:.0%} and {plan.most:.0%}")
+blames = {}
+share_found = {}
 for model in AUDITED:
     gap, _, _, found_one = (tuple(four.loc[(name, model)]) for name in ROWS)
     low, high = effects.ratio_interval(widened(found_one), gap)
     blames[model] = weigh_blame(widened(found_one), gap)
-    lines.append(
-        f"- **{model}**: the found effect on women is {found_one[0] / gap[0]:.0%} of the counted "
-        f"gap ({low:.0%} to "
-        f"{high:.0%}). The rule's word for skin as the cause: *{blames[model]}*."
-    )
+    share_found[model] = found_one[0] / gap[0], low, high
+
+# %%
+columns = ["found effect / counted gap", "low", "high"]
+weighed = pd.DataFrame(share_found, columns).T.map("{:.0%}".format)
+for name in list(ROWS)[1:3]:
+    in_gap = four.loc[name]["estimate"] / gaps.loc[[*AUDITED], "estimate"]
+    weighed[f"{name} / counted gap"] = in_gap.map("{:.0%}".format)
+weighed["word of the rule for skin"] = pd.Series(blames)
+weighed.T
+
+# %% [markdown]
+# The rule divides an effect on made faces by a gap among portraits, as if the faces were the same. The
+# table has the true shares of both kinds of faces. So the word is about made faces. A real auditor has
+# no better share, and must say so. How much wider did the intervals get?
+
+# %% tags=["hide-input"]
 in_one_cell = 100 * (signed["hair varies"] - signed["at medians"]).mean()
-lines += [
-    "",
-    "The rule divides an effect on made faces by a gap among portraits, as if the faces were the same. On the made faces the true effects are "
-    f"{true_shares['made']} of the counted gap ({' and '.join(AUDITED)}). On the counted women they are {true_shares['counted']}. So the word is about made "
-    "faces. A real auditor has no better share, and must say so.",
-    "",
-    "How much wider did the instrument's error make the intervals? Doses, leakage and raters move an average "
-    f"over two cells, such as all women, by {moved:.2f} points (root mean square). Chance alone explains "
-    f"{by_luck:.2f}."
-    + " On average this error is too small to be seen on these few faces, so the rule adds no width. Another run may add some."
-    * (instrument == 0)
-    + f" The rest, {100 * instrument:.1f} points, is added." * (instrument > 0)
-    + " In a single cell it can be larger: the spread of hair alone moved the cell above by "
-    f"{in_points(in_one_cell.min() / 100)} to {in_points(in_one_cell.max() / 100)} points (three models).",
-]
-Markdown(with_minus("\n".join(lines)))
+added_width = (
+    f"The rest, {100 * instrument:.1f} points, is added."
+    if instrument > 0
+    else "On average this error is too small to be seen on these few faces, so the rule adds no width. Another run may add some."
+)
+Markdown(
+    with_minus(
+        "Doses, leakage and raters move an average over two cells, such as all women, by "
+        f"{instrument_moved:.2f} points (root mean square). Chance alone explains {by_luck:.2f}. {added_width} "
+        "In a single cell it can be larger: the spread of hair alone moved the cell above by "
+        f"{in_points(in_one_cell.min() / 100)} to {in_points(in_one_cell.max() / 100)} points (three models)."
+    )
+)
 
 # %% [markdown]
 # ## Back to the question of chapter 1
 #
 # Can the experiment then answer the question of chapter 1, which was about portraits? One idea is
 # *reweighting*: give short and long hair the shares that they have among the counted women. Then the effect on
-# women becomes a weighted mean of two cells, so it always lies between them.
+# women becomes a weighted mean of two cells, so it always lies between them. The table gives both limits in
+# points, and the true effect with its interval.
 
 # %%
 women_cells = of_cells.query("attribute == 'skin_colour' and gender == 0")
 between_cells = women_cells.groupby("model")["estimate"].agg(["min", "max"])
 
-# %% tags=["hide-input"]
-lines = []
-for model in AUDITED:
-    between = between_cells.loc[model]
-    own = four.loc[("true effect on the counted", model)].map(in_points)
-    lines.append(
-        f"- **{model}**: any shares of hair give an effect from {in_points(between['min'])} to "
-        f"{in_points(between['max'])} points. The true effect on the counted women is "
-        f"{own['estimate']} ({own['low']} to {own['high']})."
-    )
-Markdown(with_minus("\n".join(lines)))
+# %%
+own = four.loc["true effect on the counted"].add_prefix("true effect on the counted, ")
+by_shares_of_hair = between_cells.set_axis(["least", "most"], axis=1).loc[[*AUDITED]].join(own)
+(100 * by_shares_of_hair).rename_axis(None).T.style.format("{:+z.1f}")
 
 # %% [markdown]
 # Portraits differ from made faces in more than hair: in age, light and makeup. [](17_transport)
@@ -1289,7 +1313,7 @@ for model in AUDITED:
 # covariance positive. Where it is positive, effect and gap rise and fall together. If the effect is clearly above zero, their
 # ratio is then more certain than two independent estimates would suggest.
 
-# %%
+# %% tags=["remove-cell"]
 for model in AUDITED:
     gap, own = (tuple(four.loc[(name, model)]) for name in list(ROWS)[:2])
     both = in_common(model), 0
@@ -1312,7 +1336,7 @@ for model in AUDITED:
 # **Next:** [](12_hidden_attributes) follows one step of the staircase: parameters that move along unasked.
 
 
-# %%
+# %% tags=["remove-cell"]
 def ates(arm: str) -> dict:
     """Average effects as {model: {attribute: {estimate, low, high, truth}}}."""
     rows = rungs[(rungs["scope"] == "average") & (rungs["arm"] == arm)]
@@ -1326,7 +1350,7 @@ def ates(arm: str) -> dict:
 by_attribute = square.groupby(["model", "attribute"]).mean().groupby("model")
 by_model = split["missed"].groupby("model")
 
-# %%
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "ate": ates("C crowd"),

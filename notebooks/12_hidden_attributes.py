@@ -16,6 +16,36 @@
 # # What leaked
 #
 # *You need chapters 5 (transects), 10 (matched effects) and 11 (their truth). Reading: {{minutes}} minutes.*
+#
+# We load the transects that were made by the paper's recipe, measure how far each parameter of a face moves along
+# each axis, and look for the clearest cases of the largest leak.
+
+# %% [markdown]
+# ## Question
+#
+# Which other looks changed when we changed skin, hair or gender? Did they change the models' answers? Which
+# remedy helps: a further question to raters, a correction of the analysis, or new images?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | made faces of the paper's recipe in [](05_transect_generation) |
+# | Unit | a transect: one base face in eight combinations of skin, hair and gender |
+# | Intervention | skin colour, hair length or gender, low to high; groups of other parameters, set back to the base face |
+# | Held fixed | seven annotated attributes; in the last part also an eighth, chosen by a stated rule |
+# | Outcome and who labels it | the probability of the wrong answer, and the error, 0 or 1; the majority of simulated raters says which answer is right |
+# | Estimand | [the found effect on transects](estimands), and the part of it that is due to a leak |
+# | Tolerance and n | from [the plan](#what-is-planned), as are the families of tests |
+# | Decision at stake | which attribute to annotate next, and whether old images can still be used |
+# | Known failure | an attribute that the renderer does not have; raters who see more signs of gender than ours |
+# :::
 
 # %% tags=["hide-cell"]
 from functools import partial
@@ -70,7 +100,8 @@ arm = {
     what: stage.load("05_transect_generation", f"papers_{what}.npy")
     for what in ("images", "parameters", "base")
 }
-audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
+audited_faces = torch.from_numpy(arm["parameters"].copy())
+base = arm["base"].copy()
 
 # %%
 n_transects = audit["transect"].nunique()
@@ -90,10 +121,6 @@ ranked = ranked[ranked["group"].isin(GROUPS)].drop_duplicates(["attribute", "gro
 top = ranked.iloc[0]  # what moves most, of what was not meant to move
 
 # %%
-ENDS = {"skin_colour": ("light skin", "dark skin"), "hair_length": ("short hair", "long hair")}
-ENDS["gender"] = ("female", "male")
-
-# %%
 seen = truth.as_grid(raters.visible_parameter(audited_faces, top["parameter"]).to_numpy())
 along = 1 + AXES.index(top["attribute"])
 ends = np.moveaxis(seen, along, 1)[:, :, 1]  # the first other axis at its high level
@@ -106,6 +133,8 @@ people = np.argsort(-travel, kind="stable")[:4]
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four made faces. Each column is one base face, at the low level of an axis in the upper row and at its high level in the lower row. An attribute that the axis should leave alone, named above each column with its two values, changes visibly from row to row."}, "figure": {"name": "fig-hidden-found", "caption": "Four base faces of the audit. Only the attribute at the left was meant to change from the upper to the lower row. The numbers above each column are another attribute's values in both rows, from zero to one. These are the clearest cases."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes and
 # faceworld.raters.visible_parameter.
+ENDS = {"skin_colour": ("light skin", "dark skin"), "hair_length": ("short hair", "long hair")}
+ENDS["gender"] = ("female", "male")
 made = np.moveaxis(truth.as_grid(audited_faces.numpy()), along, 1)[:, :, 1]
 sides = np.arange(len(people)) % 2
 chosen = np.concatenate([made[people, level, sides] for level in (0, 1)])
@@ -121,33 +150,6 @@ found += f"{top['parameter'].replace('_', ' ')}, by {top['effect']:+.1f} SD on a
 _ = gallery.suptitle(with_minus(found), fontsize=11)
 
 # %% [markdown]
-# ## Question
-#
-# Which other looks changed when we changed skin, hair or gender? Did they change the models' answers? Which
-# remedy helps: a further question to raters, a correction of the analysis, or new images?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | made faces of the paper's recipe in [](05_transect_generation) |
-# | Unit | a transect: one base face in eight combinations of skin, hair and gender |
-# | Intervention | skin colour, hair length or gender, low to high; groups of other parameters, set back to the base face |
-# | Held fixed | seven annotated attributes; in the last part also an eighth, chosen by a stated rule |
-# | Outcome and who labels it | the probability of the wrong answer, and the error, 0 or 1; the majority of simulated raters says which answer is right |
-# | Estimand | [the found effect on transects](estimands), and the part of it that is due to a leak |
-# | Tolerance and n | from [the plan](#what-is-planned), as are the families of tests |
-# | Decision at stake | which attribute to annotate next, and whether old images can still be used |
-# | Known failure | an attribute that the renderer does not have; raters who see more signs of gender than ours |
-# :::
-
-# %% [markdown]
 # ## Everything that moved
 #
 # The authors of {cite:t}`transects` saw that earrings came along when a dark-skinned face was made to look
@@ -157,12 +159,20 @@ _ = gallery.suptitle(with_minus(found), fontsize=11)
 # The paper's recipe holds seven annotated attributes with a {term}`dual basis`. An attribute that moves
 # although it was meant to stay is a {term}`leakage`. Here are all leaks. Each row is a group of parameters.
 # The number is the mean change of the parameter that moves most, in standard deviations (SD) among sampled
-# faces.
+# faces. We also mark movements along planted correlations.
+
+# %%
+moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
+moves = moves.loc[moves.abs().max(axis=1).sort_values(ascending=False, kind="stable").index]
+
+# %%
+unmeant = leaks[leaks["group"].isin(GROUPS)].assign(size=leaks["effect"].abs())
+planted = {frozenset(pair[:2]) for pair in known_truth.CORRELATIONS}
+pairs = map(frozenset, zip(unmeant["attribute"], unmeant["parameter"], strict=True))
+unmeant = unmeant.assign(planted=[pair in planted for pair in pairs])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A heat map. Rows are groups of looks, such as hair colour, earrings or face shape; columns are the three axes of the audit. Each entry is a signed number of standard deviations, darker where it is farther from zero."}, "figure": {"name": "fig-moved", "caption": "What moves along with each axis of the paper's transects: the parameter of each group that moves most, in standard deviations among sampled faces."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes.
-moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
-moves = moves.loc[moves.abs().max(axis=1).sort_values(ascending=False, kind="stable").index]
 figure, ax = plt.subplots(figsize=(NARROW, 5.8))
 named = moves.rename(columns=CONTRASTS).rename(columns=lambda it: it.replace("− ", "−\n"))
 figures.heatmap(named, 1.2, ax)
@@ -175,10 +185,6 @@ _ = ax.set_title(title, fontsize=12)
 
 # %% tags=["hide-input"]
 MUCH = 0.5  # standard deviations among sampled faces
-unmeant = leaks[leaks["group"].isin(GROUPS)].assign(size=leaks["effect"].abs())
-pairs = map(frozenset, zip(unmeant["attribute"], unmeant["parameter"], strict=True))
-planted = {frozenset(pair[:2]) for pair in known_truth.CORRELATIONS}
-unmeant = unmeant.assign(planted=[pair in planted for pair in pairs])
 most = unmeant[unmeant["planted"]].nlargest(1, "size")
 others = unmeant[~unmeant["planted"]]
 claim(
@@ -221,7 +227,8 @@ audit["label"] = labels_by(crowd.perceived(visible), **rating)
 # %%
 TAKEN = max(n_transects // 4, min(n_transects, 40))
 OTHERS = n_transects - TAKEN or n_transects
-some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - OTHERS), None)
+some = slice(0, 8 * TAKEN)
+elsewhere = slice(8 * (n_transects - OTHERS), None)
 
 
 # %%
@@ -296,7 +303,7 @@ ANNOTATED = "beard, makeup, age, smile"
 unasked = overall[list(GROUPS)].drop(ANNOTATED).idxmax()
 total = points.loc["P(wrong)", "all together"]
 
-# %%
+# %% tags=["hide-cell"]
 low, high = total.min(), total.max()
 title = f"All leaks together: {low:.1f} to {high:.1f} points on P(wrong),"
 
@@ -337,30 +344,22 @@ question(
     rows=rows,
 )
 
-# %% tags=["hide-input"]
-bounds = 100 * sizes[["estimate", "low", "high"]]
-sizes["told"] = [f"{size:.1f} ({low:.1f} to {high:.1f})" for size, low, high in bounds.to_numpy()]
-shares = sizes.pivot_table("told", ["outcome", "model"], "group", "first")
-lines = [
-    f"- **{name}**: all together {shares.loc[('P(wrong)', name), 'all together']} points on P(wrong), "
-    f"{shares.loc[('0/1 errors', name), 'all together']} on errors; its largest group is {first[name]}, "
-    f"{shares.loc[('P(wrong)', name), first[name]]} on P(wrong)."
-    for name in MODELS
-]
-lines.append(
-    f"\nOver all three models the group that is largest on P(wrong) is **{found}** "
-    f"({100 * overall[found]:.1f} points). Earrings, the paper's example, rank "
-    f"{order.index('earrings') + 1} of {len(GROUPS)}."
-)
-Markdown("\n".join(lines))
-
 # %% [markdown]
 # So measure leaks on scores, where they can be seen. People bear errors, and errors hang on one threshold. A
 # leak that moves a score from .9 to .7 keeps the answer at a threshold of one half. At another threshold the
 # same leak may change it.
 #
-# The next table counts single effects: in how many of a model's twelve is the part of a group clear of zero?
-# It is a plain count, with no allowance for the number of intervals.
+# The first table gives the size of all groups together, with intervals. The second gives each group's size on
+# P(wrong) over all models; earrings are the paper's example. The third counts single effects: in how many of a
+# model's twelve is the part of a group clear of zero? It makes no allowance for the number of intervals.
+
+# %%
+together = sizes[sizes["group"] == "all together"].set_index(["outcome", "model"])
+together = 100 * together[["estimate", "low", "high"]].astype(float)
+together.rename_axis([None, None]).style.format("{:.1f}").set_caption("All together, in points")
+
+# %%
+(100 * overall[order]).to_frame("points on P(wrong)").rename_axis(None).round(1)
 
 # %%
 by_cell = {key: truth.parameter_effects(part) for key, part in parts.items()}
@@ -479,20 +478,22 @@ together = bias["expected"].corr(bias["effect"])
 ax.set_title(with_minus(f"Expected and measured parts\ncorrelate: {together:.2f}"), fontsize=12)
 _ = ax.legend(loc="lower right")
 
-# %% tags=["hide-input"]
-known_se = bias["se"] > 0  # some answer changed
-away = known_se & ((bias["effect"] - bias["expected"]).abs() > verdicts.Z * bias["se"])
-above = (size_anew["low"] > 0).groupby("outcome", sort=False).sum()
-Markdown(
-    f"In {away.sum()} of the {known_se.sum()} cells with an interval the expected part lies outside. On the "
-    f"new transects the attribute's size is clear of zero in {above['P(wrong)']} of {len(MODELS)} models on "
-    f"P(wrong), and in {above['0/1 errors']} on errors."
-)
-
 # %% [markdown]
 # The product says *where* a leak may hurt: where both factors are large at once. It is rough. Faces
 # change by different amounts, and γ comes from two values that lie far apart. A part can also point in
-# either direction. It can hide a failure as well as invent one.
+# either direction. It can hide a failure as well as invent one. The table counts cells whose expected part lies
+# outside the interval, and says whether the attribute's size on the new transects is clear of zero.
+
+# %%
+answers_changed = bias["se"] > 0
+outside = (bias["effect"] - bias["expected"]).abs() > verdicts.Z * bias["se"]
+agreement = {"cells with an interval": answers_changed, "outside": answers_changed & outside}
+agreement = pd.DataFrame(agreement).groupby(bias["model"], sort=False).sum()
+
+# %%
+clear = size_anew.assign(clear=np.where(size_anew["low"] > 0, "yes", "no"))
+clear = clear.pivot_table("clear", "model", "outcome", "first")
+agreement.join(clear.add_prefix("clear of zero, ")).rename_axis(None)
 
 # %% [markdown]
 # ## Three remedies
@@ -502,7 +503,8 @@ Markdown(
 # new images, or *adjust* the analysis of the old ones.
 #
 # How much raters disagree about this attribute is unknown. We assume that hair colour is as hard to
-# rate as skin colour, and that earrings and glasses are as easy to rate as a beard.
+# rate as skin colour, and that earrings and glasses are as easy to rate as a beard. The table gives how well the
+# new plane predicts the ratings, and the known plane with which it is most entangled.
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
@@ -536,22 +538,25 @@ sample.index = [f"{number:05d}" for number in range(n_directions)]
 scores = ask(sample, "directions")[LIKE]
 
 # %%
-ridge, svm = directions.fit_ridge, partial(directions.fit_svm, threshold=0.4)
+ridge = directions.fit_ridge
+svm = partial(directions.fit_svm, threshold=0.4)
 fit = ridge if FIT == "ridge" else svm
 plane = fit(w.cpu(), scores)
 normal = plane.normal / np.linalg.norm(plane.normal)
 
-# %% tags=["hide-input"]
+# %%
 exact = generator.exact_hyperplanes([NAME])[0][0]
 angle = np.degrees(np.arccos(normal @ exact / np.linalg.norm(exact)))
-kind = "R²" if FIT == "ridge" else "balanced accuracy"
 cosines = pd.Series(unit.normals @ normal, unit.names)
 near = cosines.abs().idxmax()
-Markdown(
-    f"The new plane predicts the ratings with {kind} {plane.score:.2f}, and its normal is {angle:.0f}° from the "
-    f"exact one. It was entangled all along: its cosine with the plane of {near.replace('_', ' ')} is "
-    f"{with_minus(f'{cosines[near]:+.2f}')}."
-)
+
+# %%
+of_plane = {
+    "R²" if FIT == "ridge" else "balanced accuracy": plane.score,
+    "angle to the exact normal (°)": angle,
+    f"cosine with the plane of {near.replace('_', ' ')}": cosines[near],
+}
+pd.Series(of_plane).to_frame(f"plane of {HIDDEN}").style.format("{:.2f}")
 
 # %% [markdown]
 # ### Try it: what raters are asked about
@@ -581,7 +586,8 @@ widgets.explorable(
 #
 # The attribute becomes the eighth of the dual basis. Base faces, planes and levels stay as they were. Only the
 # directions change: a step now keeps the attribute's decision value as well. Such a step is longer, because it
-# has one more attribute to avoid.
+# has one more attribute to avoid. The first table has the leaks before and after, in SD. The second has the change
+# in size of the other large leaks, along the axis where the attribute leaked most.
 
 
 # %%
@@ -611,17 +617,18 @@ wide = two.pivot_table("effect", "parameter", ["attribute", "when"])
 wide = wide.reindex(columns=list(product(AXES, ["before", "after"])))
 rest = wide.drop(AXES).abs().max(axis=1).nlargest(6).index
 
-# %%
+# %% tags=["remove-cell"]
 for axis in AXES:
     assert abs(wide.loc[axis, (axis, "before")] - wide.loc[axis, (axis, "after")]) < 0.2
 
 
-# %%
+# %% tags=["hide-cell"]
 def in_words(name: str) -> str:
     """Name of a parameter as the text writes it."""
     return name.replace("_x", ", first number").replace("_y", ", second number").replace("_", " ")
 
 
+# %%
 shown_leaks = wide.loc[[*AXES, *rest]].rename(in_words).rename_axis(None)
 shown_leaks.rename(columns=CONTRASTS).rename_axis(columns=[None, None]).round(2)
 
@@ -632,14 +639,8 @@ grown = sizes_of_leaks.xs("after", axis=1, level=1) - sizes_of_leaks.xs("before"
 others = grown.loc[[name for name in rest if name != NAME], MAIN]
 gone = 1 - abs(moved_after / moved_before)
 
-# %% tags=["hide-input"]
-named = [f"{in_words(name)} {value:+.2f}" for name, value in others.items()]
-Markdown(
-    with_minus(
-        f"All numbers are in SD. Along *{CONTRASTS[MAIN]}* the leak of {HIDDEN} falls by {gone:.0%}. The "
-        f"other large leaks along that axis change in size by: {', '.join(named)}."
-    )
-)
+# %%
+others.rename(in_words).rename_axis(None).to_frame(f"change along {CONTRASTS[MAIN]}").round(2)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four faces of one person, from the low to the high level of the axis along which the attribute leaked most. In the upper row, made before, the attribute changes between the low and the high level; in the lower row, made after it was orthogonalised away, it changes less. Other looks, such as the curl of hair, may differ too between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. Base face and levels are the same in both rows. Other looks, such as the curl of hair, can differ too."}}
 # Computed by faceworld.scorecard.truth.parameter_effects.
@@ -676,8 +677,10 @@ orthogonal = {name: wrong(score(cleaned_pictures), label) for name, score in ask
 # with the rating distributed alike at both levels, are then subtracted. This is called {term}`g-computation`.
 
 # %%
-AUDITED, ADJUSTED = "as audited", "adjusted"
-ORTHOGONAL, HELD = "orthogonalised", "held by do"
+AUDITED = "as audited"
+ADJUSTED = "adjusted"
+ORTHOGONAL = "orthogonalised"
+HELD = "held by do"
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 planned = plan.families["effects by cell"]
 places = audit[["transect", *(f"{axis}_level" for axis in AXES)]]
@@ -741,16 +744,19 @@ arms[ADJUSTED] = in_family(adjusted.sort_index())
 #
 # Now there are four estimates of each effect. The fourth, *held by do*, puts the attribute itself back. Only a world with a known truth
 # allows that. We compare all four with two aims. One is the same audit with *everything* held ([](11_who_was_right)), an estimate free of leaks. The other is the {term}`known
-# truth`, from which other doses, other base faces and chance also separate an estimate.
+# truth`, from which other doses, other base faces and chance also separate an estimate. The first table has the
+# distances from both. The second has the change by orthogonalising, where negative is nearer to the truth. The
+# third counts models that a remedy brings nearer to everything held, and cells flagged after Holm's adjustment.
 
 # %%
-ORDER, KEYS = [AUDITED, ADJUSTED, ORTHOGONAL, HELD], ["model", "attribute", "cell"]
+ORDER = [AUDITED, ADJUSTED, ORTHOGONAL, HELD]
+KEYS = ["model", "attribute", "cell"]
 true_effects = stage.load("11_who_was_right", "truth.parquet")
 estimates = pd.concat([arms[name] for name in ORDER], ignore_index=True)
 known_effects = true_effects[true_effects["model"].isin(MODELS)]
+rungs = error_sources.compare_with_truth(estimates, known_effects)
 
 # %% tags=["remove-cell"]
-rungs = error_sources.compare_with_truth(estimates, known_effects)
 rungs = rungs.assign(points=lambda table: display_names.estimates_in_points(table))
 _ = stage.save("estimates.parquet", rungs)
 
@@ -775,7 +781,9 @@ def distance(target: pd.Series) -> pd.DataFrame:
     return np.sqrt(wide.sub(target, axis=0).pow(2).groupby("model", sort=False).mean())
 
 
-left, leaking, far = distance(wide[HELD]), distance(all_held), distance(true_points)
+left = distance(wide[HELD])
+leaking = distance(all_held)
+far = distance(true_points)
 far_from = pd.concat({"from everything held": leaking, "from the truth": far}).round(1)
 far_from.rename_axis([None, None]).rename_axis(columns=None)
 
@@ -790,24 +798,20 @@ gain = {
 }
 gain = 100 * pd.DataFrame(gain).T.rename_axis(["arm", "model"])
 
-# %% tags=["hide-input"]
-lines = []
-for name in MODELS:
-    change, low, high = gain.loc[(ORTHOGONAL, name), ["change", "low", "high"]]
-    verdict = "nearer" if high < 0 else "farther" if low > 0 else "undecided"
-    lines.append(
-        f"- **{name}**: orthogonalising changes the distance from the truth by {change:+.1f} points "
-        f"({low:+.1f} to {high:+.1f}): {verdict}."
-    )
+# %%
+by_orthogonalising = gain.loc[ORTHOGONAL][["change", "low", "high"]].astype(float)
+nearer = by_orthogonalising["high"] < 0
+farther = by_orthogonalising["low"] > 0
+verdict = np.select([nearer, farther], ["nearer", "farther"], "undecided")
+numbers = dict.fromkeys(by_orthogonalising, "{:+.1f}")
+by_orthogonalising.assign(verdict=verdict).rename_axis(None).style.format(numbers)
+
+# %%
 remedies = [ADJUSTED, ORTHOGONAL, HELD]
 fewer = leaking[remedies].lt(leaking[AUDITED], axis=0).sum()
-counts = ", ".join(f"{arm} {fewer[arm]}" for arm in remedies)
-lines.append(
-    f"\nA negative change is nearer. Number of models, of {len(MODELS)}, in which a remedy comes nearer to the "
-    f"estimate with everything held: {counts}. After Holm's adjustment {flags[AUDITED].sum()} of {len(flags)} "
-    f"cells are flagged as audited, and {flags[HELD].sum()} with {HIDDEN} held."
-)
-Markdown(with_minus("\n".join(lines)))
+flagged = flags[ORDER].sum()
+helped = {f"nearer (of {len(MODELS)})": fewer, f"flagged (of {len(flags)} cells)": flagged}
+pd.DataFrame(helped).loc[ORDER].rename_axis(None).style.format("{:.0f}", na_rep="–")
 
 # %% [markdown]
 # Removing one leak removes one part of an error. The estimate can still move away from its aim, because the
@@ -870,7 +874,8 @@ glue(
 # %%
 def cells_clear(threshold: float) -> pd.Series:
     """In how many of twelve cells the attribute's part in errors is clear of zero, by model."""
-    label, clear = audit["label"].to_numpy(), {}
+    label = audit["label"].to_numpy()
+    clear = {}
     for name in MODELS:
         one, two = ((s[name] > threshold) != label for s in (known, after))
         part = truth.parameter_effects(truth.as_grid(one.astype(int) - two.astype(int)))
@@ -924,6 +929,8 @@ few = (
     .loc[MAIN, "effect"]
 )
 assert short @ normal < 0.999
+
+# %% tags=["hide-input"]
 question(
     "The normal from {n:,} faces is {few_angle:.0f}° from the exact one, and {angle:.0f}° from all {all:,}. The "
     "leak along the chapter's main axis is {few:+.2f}, against {after:+.2f} with all faces and {before:+.2f} "

@@ -18,6 +18,34 @@
 # *You need chapter [14](14_verification_measures) (pairs, similarity, threshold, consensus) and chapter
 # [9](09_logistic_ate) (why whole units are resampled). Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# Chapter 14 made six faces from every seed and recorded the similarity that four networks give each pair. Does a
+# network fail some groups more often than others? Do such gaps follow the training set? And does the answer
+# change if we know who is who, and need no crowd to tell us?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | invented adults; *female* and *male* stand for perceived gender, *ancestry groups* for directions of shape in a stylised renderer |
+# | Unit | a *seed*: one random face, from which six prototypes are made, one per group |
+# | Intervention | the group of a prototype; the composition of the training set |
+# | Held fixed | the rest of the face, as well as the directions manage; the steps of pose, light, expression and age |
+# | Outcome and who labels it | *false non-match*: a pair that the crowd takes for one person is rejected; *false match*: a pair of two people is accepted |
+# | Estimand | [error curves of verification](estimands): FNMR and FMR of each group; differences to a reference group at one threshold, and at one FMR |
+# | Tolerance and n | tolerance, level and families of comparisons from the plan; all pairs that raters do not find fake |
+# | Decision at stake | whether the network may be used at one threshold for all |
+# | Known failure | the crowd sees likeness; prototypes of men and women may differ in beards as well as in shape; gaps are those of *these* networks, trained once |
+# :::
+
 # %% tags=["hide-cell"]
 from itertools import product
 
@@ -61,55 +89,34 @@ n_boot = 1000
 # ```
 
 # %% [markdown]
-# ## Question
-#
-# Chapter 14 made six faces from every seed and recorded the similarity that four networks give each pair. Does a
-# network fail some groups more often than others? Do such gaps follow the training set? And does the answer
-# change if we know who is who, and need no crowd to tell us?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | invented adults; *female* and *male* stand for perceived gender, *ancestry groups* for directions of shape in a stylised renderer |
-# | Unit | a *seed*: one random face, from which six prototypes are made, one per group |
-# | Intervention | the group of a prototype; the composition of the training set |
-# | Held fixed | the rest of the face, as well as the directions manage; the steps of pose, light, expression and age |
-# | Outcome and who labels it | *false non-match*: a pair that the crowd takes for one person is rejected; *false match*: a pair of two people is accepted |
-# | Estimand | [error curves of verification](estimands): FNMR and FMR of each group; differences to a reference group at one threshold, and at one FMR |
-# | Tolerance and n | tolerance, level and families of comparisons from the plan; all pairs that raters do not find fake |
-# | Decision at stake | whether the network may be used at one threshold for all |
-# | Known failure | the crowd sees likeness; prototypes of men and women may differ in beards as well as in shape; gaps are those of *these* networks, trained once |
-# :::
-
-# %% [markdown]
 # ## Four rules before counting
 #
 # Each network keeps its threshold from [](14_verification_measures): one pair in a hundred of held-out people
 # passed it. More pairs of this audit pass: both people of a pair belong to one group, and all pictures show one scene. Groups are compared with European-looking men. A difference up to the tolerance is
 # accepted. The crowd's consensus says which pairs show one person.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("15_verification_curves", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
+
+# %% tags=["hide-cell"]
 GROUPS = list(people.GROUPS)
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
+
+# %%
 pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("14_verification_measures", "ratings.npy")
 setup = stage.load("14_verification_measures", "recognisers.parquet")
-names, thresholds = list(setup.index), setup["threshold"]
+names = list(setup.index)
+thresholds = setup["threshold"]
 boot = {"n_boot": n_boot, "seed": seed}
 
 # %%
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
-FMR, TOLERANCE, REFERENCE = setup["fmr"].iloc[0], plan.tolerance, "european male"
+FMR = setup["fmr"].iloc[0]
+TOLERANCE = plan.tolerance
+REFERENCE = "european male"
 
 # %%
 LIMITS = (0.2, 0.3, 0.4)  # of HCIC, the paper's; the middle one is its default
@@ -176,7 +183,7 @@ figure.legend(handles, NAMED.values(), loc="outside upper center", ncol=2)
 figure.supxlabel("FMR (%): two people accepted", size=10)
 _ = figure.supylabel("FNMR (%): one person rejected", size=10)
 
-# %%
+# %% tags=["hide-cell"]
 ENDS = ["estimate", "low", "high"]
 KINDS = {"fnmr": ("positives", "Genuine pairs rejected")}
 KINDS |= {"fmr": ("negatives", "Two people accepted")}
@@ -232,6 +239,7 @@ def evenly(values: pd.Series, most: int = 150) -> list[float]:
     return values.sort_values().iloc[ranks].round(5).tolist()
 
 
+# %%
 sampled = {
     NAMED[group]: {
         kind: evenly(alike[(of_group == group) & (same_person == same)])
@@ -300,7 +308,7 @@ family.check(gaps[["recogniser", "measure", "group"]].itertuples(index=False, na
 # Computed by faceaudit.verification.bootstrap.disparities.
 figure, axes = plt.subplots(1, 2, figsize=(4.8, 7.8), sharex=True, sharey=True)
 rows = [(name, group) for name in names for group in (None, *GROUPS) if group != REFERENCE]
-shown_at, wide = {}, 100 * TOLERANCE
+wide = 100 * TOLERANCE
 for ax, measure in zip(axes, ("FNMR at threshold", "FMR at threshold"), strict=True):
     own = gaps[gaps["measure"] == measure].set_index(["recogniser", "group"])
     ax.axvspan(-wide, wide, color="#DDDDDD", linewidth=0, zorder=0)
@@ -310,7 +318,7 @@ for ax, measure in zip(axes, ("FNMR at threshold", "FMR at threshold"), strict=T
         lying(ax, places, part, look, verdict)
         ends = 100 * part[["low90", "high90"]]
         ax.hlines(places, ends["low90"], ends["high90"], look.colour, linewidth=3, zorder=1.5)
-    counts = shown_at[measure] = own["verdict"].astype(str).value_counts()
+    counts = own["verdict"].astype(str).value_counts()
     n = f"{own['n'].min():,} to {own['n'].max():,}"
     told = "\n".join(f"{count} {verdict}" for verdict, count in counts.items())
     ax.set_title(f"{measure[:-13]}: of {len(own)}\ndifferences\n{told}")
@@ -323,20 +331,18 @@ axes[0].tick_params(axis="y", length=0)
 axes[0].grid(axis="y", visible=False), axes[1].grid(axis="y", visible=False)
 _ = panels.legend_above(figure)
 
-# %% tags=["hide-input"]
-at_own = gaps[gaps["measure"] == "FNMR at FMR"]["verdict"].astype(str).value_counts()
-skewed_rows = gaps[gaps["recogniser"] != people.BALANCED]
-smallest = skewed_rows.loc[skewed_rows["p_holm"].idxmin()]
-Markdown(
-    f"With each group at its own threshold, of {at_own.sum()} differences "
-    + ", ".join(f"{count} are {verdict}" for verdict, count in at_own.items())
-    + f". The smallest p after Holm in the family is {smallest['p_holm']:.2f} ({smallest['recogniser']}, "
-    f"{NAMED[smallest['group']]}, {smallest['measure']}). [Note N9](n09_replication_gallery.html) draws them all."
-)
-
 # %% [markdown]
 # A difference says *that* a group fares differently. It leaves open why. The faces of a group may be hard, or the
-# network may have seen few like them.
+# network may have seen few like them. The first table counts the verdicts on all three measures. The second has
+# the smallest p-values after Holm in the family. [Note N9](n09_replication_gallery) draws all differences.
+
+# %%
+counted = pd.crosstab(gaps["measure"], gaps["verdict"].astype(str))
+counted.rename_axis(None).rename_axis(columns=None)
+
+# %%
+smallest = gaps[gaps["recogniser"] != people.BALANCED].nsmallest(1, "p_holm")
+smallest[["recogniser", "group", "measure", "p_holm"]].style.hide().format({"p_holm": "{:.2f}"})
 
 # %% [markdown]
 # ## What the training set does
@@ -368,7 +374,8 @@ mistakes = accepts.ne(recorded["match"], axis=0)
 def compared(name: str, match: bool) -> tuple:
     """Errors of a composition's networks and of the control's, a row each, with their pairs."""
     rows = (recorded["match"] == match).to_numpy()
-    some, wrong = recorded[rows], mistakes[rows]
+    some = recorded[rows]
+    wrong = mistakes[rows]
     ends = some[["seed_first", "seed_second"]]
     known = familiar(people.COMPOSITIONS[name])
     return wrong[name].T, wrong[people.BALANCED].T, some["group"], ends, known
@@ -422,7 +429,9 @@ assert by_set.loc["FMR", "estimate"].between(0, TOLERANCE).all()
 # ## The crowd as a yardstick
 #
 # Here we know who is who: a pair is genuine if both images come from one prototype. So we can mark the crowd. The
-# table gives the share of pairs that it calls right, for three limits of the consensus.
+# table gives the share of pairs that it calls right, for three limits of the consensus. The second table is about
+# single answers, which are right if they fall on the true side of *not sure*. It gives their range over groups, and
+# [note N9](n09_replication_gallery) the intervals.
 
 # %%
 known = pairs["kind"] == "positive"
@@ -436,25 +445,23 @@ right = {
 wrong = 1 - pd.DataFrame(right)
 (100 - 100 * wrong).round(1)
 
-# %% tags=["hide-input"]
+# %%
 NOT_SURE = 2
 sided = np.where(known.to_numpy()[:, None], ratings < NOT_SURE, ratings > NOT_SURE).mean(axis=1)
 by_seed = pairs.assign(right=sided).groupby(["kind", "group", "seed_first"])["right"].mean()
 accuracy = over_seeds(by_seed, ["kind", "group"]).reindex(GROUPS, level="group")
-ranges_of = {
-    kind: f"{rows.min():.1%} to {rows.max():.1%}"
-    for kind, rows in accuracy["estimate"].groupby("kind")
-}
-Markdown(
-    "Single answers are right if they fall on the true side of *not sure*. By group, that is so for "
-    f"{ranges_of['positive']} of the answers to genuine pairs, and for {ranges_of['negative']} of the answers to "
-    "pairs of two people. [Note N9](n09_replication_gallery.html) has the intervals."
-)
+
+# %%
+over_groups = accuracy["estimate"].groupby("kind").agg(["min", "max"]).loc[["positive", "negative"]]
+over_groups.index = ["answers to genuine pairs", "answers to pairs of two people"]
+over_groups.set_axis(["lowest group", "highest group"], axis=1).style.format("{:.1%}")
 
 # %% [markdown]
 # Now we repeat the audit with known identity in the place of the consensus. A genuine pair that the crowd calls two
 # people leaves the FNMR, and a pair of two people who look alike enters it. The figure shows both yardsticks, all
-# groups together.
+# groups together. The table below it is by group. It gives by how much the FNMR and its differences between groups
+# move, and how many of the audit's intervals contain the true difference. That is no test of equality, because both
+# rest on the same pairs.
 
 # %%
 by_truth = compare(known)
@@ -487,17 +494,21 @@ for ax, (panel, part) in zip(figure.axes, every.groupby("panel", sort=False), st
     ax.set_xlim(-0.5)
 _ = figure.supxlabel("share of pairs (%)", size=10)
 
-# %% tags=["hide-input"]
+# %%
 both = gaps.assign(truth=by_truth["estimate"], truth_rate=by_truth["rate"])
 both = both[both["measure"] == "FNMR at threshold"].set_index(["recogniser", "group"])
 inside = both["truth"].between(both["low"], both["high"]).mean()
 moved = 100 * (both["estimate"] - both["truth"]).abs()
-Markdown(
-    f"By group, the crowd's FNMR minus the one by known identity is {100 * (both['rate'] - both['truth_rate']).mean():+z.1f} "
-    f"points on average. A *difference* between groups moves by {moved.mean():.1f} points on average and "
-    f"{moved.max():.1f} at most. The audit's interval contains the true difference in {inside * len(both):.0f} of "
-    f"{len(both)} comparisons. That is no test of equality, because both rest on the same pairs."
-)
+off = 100 * (both["rate"] - both["truth_rate"]).mean()
+
+# %%
+by_yardstick = {
+    "FNMR by the crowd − by known identity, mean": off,
+    "move of a difference between groups, mean": moved.mean(),
+    "move of a difference between groups, largest": moved.max(),
+}
+print(f"{inside * len(both):.0f} of {len(both)} intervals contain the true difference")
+pd.Series(by_yardstick).to_frame("points").style.format("{:z.1f}")
 
 # %% [markdown]
 # ### Raters who know one group better
@@ -600,7 +611,8 @@ prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 vectors = stage.load("14_verification_measures", "vectors.npz")[names[0]]
 printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 cosine = verification.similarity(vectors, printed[["first", "second"]].to_numpy())
-meant, alike = printed["kind"] == "positive", printed["first"] == printed["second"]
+meant = printed["kind"] == "positive"
+alike = printed["first"] == printed["second"]
 
 # %%
 for name, rows in {"as printed, other pictures": ~alike, "as printed, all": alike | ~alike}.items():
@@ -742,20 +754,17 @@ def by_attribute(match: pd.Series) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-# %% tags=["remove-cell"]
+# %%
 limits = {t: by_attribute(match) for t, match in matches.items()}
-stage.save("curves.parquet", pd.concat(limits, names=["limit"]).reset_index("limit"))
 
 # %% tags=["remove-cell"]
+stage.save("curves.parquet", pd.concat(limits, names=["limit"]).reset_index("limit"))
 at_fmr = zip(names, (table.at_fmr for table in tables), strict=True)
 stage.save("at_fmr.parquet", pd.concat(part.assign(recogniser=name) for name, part in at_fmr))
 stage.save("raters.parquet", accuracy.reset_index())
 
-# %%
-verdicts = gaps[gaps["measure"] != "FNMR at FMR"]["verdict"].astype(str).value_counts()
-off = 100 * (both["rate"] - both["truth_rate"]).mean()
-
 # %% tags=["remove-cell"]
+verdicts = gaps[gaps["measure"] != "FNMR at FMR"]["verdict"].astype(str).value_counts()
 glue(
     "answer",
     Markdown(

@@ -17,6 +17,33 @@
 #
 # *You need chapter [1](01_observational_audit) (the counted gap) and chapter [10](10_matched_pairs) (effects on made faces). Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# An experiment says what a model does to made faces. Can it predict error rates in another population, with
+# another mix of faces? And if a prediction misses, why?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | two targets: the PPB-like portraits and the held-out FairFace-like faces |
+# | Unit | one face of the target population |
+# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
+# | Held fixed | the error rate of each stratum; only the mix of strata changes |
+# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
+# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
+# | Tolerance and n | none is set; the transects of [](05_transect_generation), all portraits, all held-out faces |
+# | Decision at stake | whether an experiment may replace a count |
+# | Known failure | faces of one stratum differ: what differs inside it, and matters to the model, is not carried over |
+# :::
+
 # %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -55,33 +82,6 @@ n_raters = 5
 # ```
 
 # %% [markdown]
-# ## Question
-#
-# An experiment says what a model does to made faces. Can it predict error rates in another population, with
-# another mix of faces? And if a prediction misses, why?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | two targets: the PPB-like portraits and the held-out FairFace-like faces |
-# | Unit | one face of the target population |
-# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
-# | Held fixed | the error rate of each stratum; only the mix of strata changes |
-# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
-# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
-# | Tolerance and n | none is set; the transects of [](05_transect_generation), all portraits, all held-out faces |
-# | Decision at stake | whether an experiment may replace a count |
-# | Known failure | faces of one stratum differ: what differs inside it, and matters to the model, is not carried over |
-# :::
-
-# %% [markdown]
 # (reweight-the-strata)=
 # ## The recipe: reweight the strata
 #
@@ -97,32 +97,34 @@ n_raters = 5
 # %% [markdown]
 # The target needs annotated attributes. Labels and answers of the model stay unused. One assumption carries the method: the error
 # rate of a stratum is the same here and there {cite:p}`transportability`. Only data of the target can check it. Strata are cut as in
-# [](01_observational_audit), from what people saw. The transects fill them evenly. In the portraits, hair goes with skin:
+# [](01_observational_audit), from what people saw. The transects fill them evenly. In the portraits, hair goes with skin. The
+# function `carry` returns every quantity for every model. The figure at the top compares three of its results.
 
 # %% tags=["remove-cell"]
 stage = Stage("17_transport", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
 pd.options.display.float_format = "{:.3f}".format
-TRAINED = ("celeba-like", "fairface-like", "plantskin")
-MODELS = (*TRAINED, "null")
-WOMEN, INTERVAL = "women, dark − light", ["estimate", "low", "high"]
-
 
 # %%
+TRAINED = ("celeba-like", "fairface-like", "plantskin")
+MODELS = (*TRAINED, "null")
+WOMEN = "women, dark − light"
+INTERVAL = ["estimate", "low", "high"]
 CUT = {"seen_as": "gender", "hair": "hair_length", "skin": "skin_colour"}
 STRATA = tuple(CUT)
 
 
+# %%
 def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     """Strata from perceived scores, as words."""
-    strata = {
-        name: error_rates.discretize(frame[score], *error_rates.STRATA[score])
-        for name, score in CUT.items()
-    }
-    return frame.assign(**{name: levels.astype(str) for name, levels in strata.items()})
+    for name, score in CUT.items():
+        levels = error_rates.discretize(frame[score], *error_rates.STRATA[score])
+        frame = frame.assign(**{name: levels.astype(str)})
+    return frame
 
 
+# %%
 audit = with_strata(stage.load("08_stratified_errors", "audit.parquet"))
 ppb = stage.load("01_observational_audit", "ppb.parquet").rename_axis("face").reset_index()
 ppb = with_strata(ppb)
@@ -130,11 +132,12 @@ ppb = with_strata(ppb)
 # %%
 QUANTITIES = {
     ("all", ""): "all faces",
-    ("female, dark", "female, light"): "women, dark − light",
+    ("female, dark", "female, light"): WOMEN,
     ("male, dark", "male, light"): "men, dark − light",
 }
 
 
+# %%
 def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd.DataFrame:
     """The quantities in a target for every model, from the strata's rates in a frame."""
     by = ["seen_as", "skin"]
@@ -157,33 +160,35 @@ parliament = {
 }
 
 
+# %%
+found, said = (
+    parliament[source].xs(WOMEN, level="quantity") for source in ("observed", "predicted")
+)
+predicted_share = said["estimate"] / found["estimate"]
+
 # %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.effects.reweighting.transport.
-def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
-    """The skin gap of women from each source, a row per model, with direct labels."""
-    ax = plt.figure(figsize=(4.8, 4.8)).gca()
-    ax.axvline(0, color=figures.BLACK, linewidth=1)
-    for place, (source, look) in enumerate(zip(carried, figures.SPARE, strict=False)):
-        rows = 100 * carried[source].xs(WOMEN, level="quantity").loc[[*MODELS], INTERVAL]
-        y = np.arange(len(rows)) + 0.26 * (place - 1)
-        reach = [rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]
-        style = {"fmt": look.marker, "color": look.colour, "capsize": 3}
-        ax.errorbar(rows["estimate"], y, xerr=np.clip(reach, 0, None), **style)
-        words = f"{source}, n = {carried[source]['n'].max():,}"
-        ax.plot([], [], look.marker, color=look.colour, label=words)
-    ax.set_yticks(range(len(MODELS)), MODELS)
-    ax.set(xlabel="error rate of women, dark minus light skin (points)", ylim=(3.6, -0.6))
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncol=1)
-    gap, said = (
-        carried[s].xs(WOMEN, level="quantity")["estimate"] for s in ("observed", "predicted")
-    )
-    parts = ", ".join(f"{said[m] / gap[m]:.0%}" for m in TRAINED)
-    ax.set_title(f"Reweighted transects predict\n{parts} of the counted gaps", loc="left", pad=52)
-
-
-draw_gap(parliament)
+ax = plt.figure(figsize=(4.8, 4.8)).gca()
+ax.axvline(0, color=figures.BLACK, linewidth=1)
+for place, (source, look) in enumerate(zip(parliament, figures.SPARE, strict=False)):
+    rows = 100 * parliament[source].xs(WOMEN, level="quantity").loc[[*MODELS], INTERVAL]
+    y = np.arange(len(rows)) + 0.26 * (place - 1)
+    reach = [rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]
+    style = {"fmt": look.marker, "color": look.colour, "capsize": 3}
+    ax.errorbar(rows["estimate"], y, xerr=np.clip(reach, 0, None), **style)
+    words = f"{source}, n = {parliament[source]['n'].max():,}"
+    ax.plot([], [], look.marker, color=look.colour, label=words)
+ax.set_yticks(range(len(MODELS)), MODELS)
+ax.set(xlabel="error rate of women, dark minus light skin (points)", ylim=(3.6, -0.6))
+ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncol=1)
+parts = ", ".join(f"{predicted_share[model]:.0%}" for model in TRAINED)
+ax.set_title(f"Reweighted transects predict\n{parts} of the counted gaps", loc="left", pad=52)
 glue("carried", plt.gcf(), display=False)
 plt.close()
+
+# %% [markdown]
+# The table has the mix of strata in both data sets. Each column adds up to all faces. Compare short and long hair of women
+# with light and with dark skin.
 
 # %%
 mixes = {"transects": audit, "PPB-like": ppb}
@@ -194,67 +199,58 @@ shares = pd.DataFrame(shares).fillna(0)
 # %% [markdown]
 # The function `effects.transport` takes the rates from one frame and the shares from another. Given one frame for both, it returns that frame's own
 # rates. So one function makes all three marks of {numref}`fig-transport-ppb`. Its intervals take a transect as the unit, because eight
-# images of one face are alike ({term}`effective size`). The mix of the target counts as known.
+# images of one face are alike ({term}`effective size`). The mix of the target counts as known. For one model the call looks like this:
 
 # %%
-error, by = "error_celeba-like", ["seen_as", "skin"]
-rates = effects.transport(audit, error, STRATA, ppb, "transect", by)
+by = ["seen_as", "skin"]
+rates = effects.transport(audit, "error_celeba-like", STRATA, ppb, "transect", by)
 gap = rates[(rates["group"] == "female, dark") & (rates["reference"] == "female, light")]
 (100 * gap[INTERVAL]).style.hide().format("{:+.1f}")
 
 # %% [markdown]
 # The first mark of the figure is the effect of skin with all else equal. The second mark lets hair go with skin as it does in the portraits.
 # The step from the first to the second comes with the mix. The step from the second to the third is the miss. How large is the predicted
-# share? It is a ratio of two estimates, so we use {term}`Fieller's interval`, which allows for the chance error of both.
+# share? It is a ratio of two estimates, so we use {term}`Fieller's interval`, which allows for the chance error of both. A model
+# without a clear gap in the portraits has no share.
 
 # %%
-found, said = (
-    parliament[source].xs(WOMEN, level="quantity") for source in ("observed", "predicted")
-)
 clear = found[(found["low"] > 0) | (found["high"] < 0)].index
 limits = {
     model: effects.ratio_interval(said.loc[model, INTERVAL], found.loc[model, INTERVAL])
     for model in clear
 }
 
-# %% tags=["hide-input"]
-lines = []
-for model in found.index:
-    line = f"- **{model}**: {found['points'][model]} points observed, "
-    if model in limits:
-        share = said["estimate"][model] / found["estimate"][model]
-        ends = "{:.0%} to {:.0%}".format(*limits[model])
-        ends = ends if np.isfinite(limits[model][0]) else "with no limits to the share"
-        line += f"{said['points'][model]} predicted, which is {share:.0%} of it ({ends})."
-    else:
-        line += "so there is no clear disparity to predict."
-    lines.append(line)
-Markdown(with_minus("\n".join(lines)))
+# %%
+ends = {model: "{:.0%} to {:.0%}".format(*limits[model]) for model in clear}
+unlimited = {model: "no limits" for model in clear if not np.isfinite(limits[model][0])}
+shown = pd.DataFrame({"observed, points": found["points"], "predicted, points": said["points"]})
+shown["predicted share"] = predicted_share[clear].map("{:.0%}".format)
+shown["its interval"] = pd.Series(ends | unlimited, dtype=object)
+shown.fillna("–")
 
 # %% [markdown]
 # ### A few labels from the target
 #
 # Photographs may simply be harder there than here. Then all log odds shift alike, and a small labelled sample of the target can estimate the
-# shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a disparity.
+# shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a disparity. The table
+# has the mean miss of the trained models in points, before and after, and for how many models the prediction comes nearer.
 
 # %%
 LABELLED = 200
 drawn = seeding.rng(seed, "13_transport/labelled").permutation(len(ppb))[:LABELLED]
 calibrated = carry(audit, ppb, labelled=ppb.iloc[drawn])
 
-# %% tags=["hide-input"]
-gone = {"plain": parliament["predicted"], "calibrated": calibrated}
-gone = {k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t in gone.items()}
-nearer = (gone["calibrated"] < gone["plain"]).groupby("quantity", sort=False).sum()
-means = {k: 100 * v.loc[[*TRAINED]].groupby("quantity", sort=False).mean() for k, v in gone.items()}
-Markdown(
-    "How often calibration brings a prediction nearer, and the mean miss of the trained models:\n\n"
-    + "\n".join(
-        f"- {name}: nearer for {count} of {len(MODELS)} models; {means['plain'][name]:.1f} points before, "
-        f"{means['calibrated'][name]:.1f} after."
-        for name, count in nearer.items()
-    )
-)
+# %%
+predictions = {"before": parliament["predicted"], "after": calibrated}
+gone = {
+    k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t in predictions.items()
+}
+means = {
+    f"miss {k}": v.loc[[*TRAINED]].groupby("quantity", sort=False).mean() for k, v in gone.items()
+}
+means = 100 * pd.DataFrame(means)
+means["nearer"] = (gone["after"] < gone["before"]).groupby("quantity", sort=False).sum()
+means.style.format("{:.1f}").format(f"{{}} of {len(MODELS)} models", "nearer")
 
 # %% [markdown]
 # The price is precision: the sample's own chance enters all rates. And a labelled sample gives the overall error rate by itself. The
@@ -292,6 +288,8 @@ street = {
     "predicted": carry(audit, fairface),
     "observed": carry(fairface, fairface, "face"),
 }
+
+# %%
 CLARITY = ["divided", "leaning", "clear"]
 for frame in (audit, ppb, fairface):
     distance = (2 * frame["gender"] - 1).abs()
@@ -307,6 +305,8 @@ WAYS = {"no reweighting": "transects' own mix", "three attributes": "predicted"}
 arms = {"PPB-like": parliament, "FairFace-like": street}
 chosen = {(name, way): arms[name][key] for name in arms for way, key in WAYS.items()}
 chosen |= {(name, "and clarity"): finer[name] for name in arms}
+
+# %%
 ORDER = [(name, way) for name in arms for way in (*WAYS, "and clarity")]
 apart = {key: (chosen[key]["estimate"] - observed[key[0]]["estimate"]).abs() for key in ORDER}
 apart = pd.DataFrame(apart).loc[[*TRAINED]]
@@ -319,50 +319,35 @@ miss_errors = {key: np.hypot(width[key], width[key[0]]) / (2 * verdicts.Z) for k
 miss_errors = pd.DataFrame(miss_errors).loc[[*TRAINED]]
 miss_errors = 100 * miss_errors.groupby("quantity", sort=False).mean().T
 
-
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
 # Computed by faceaudit.effects.reweighting.transport.
-def draw_misses(apart: pd.DataFrame) -> None:
-    """How far predictions miss what was observed: a panel per target, a row per quantity."""
-    figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharey=True, sharex=True)
-    names = list(apart.index.unique("quantity"))
-    for ax, target in zip(axes, targets, strict=True):
-        for place, (way, look) in enumerate(zip(apart[target], figures.SPARE, strict=False)):
-            part = 100 * apart[target, way]
-            y = np.arange(len(names)) + 0.26 * (place - 1)
-            for model in TRAINED:
-                ax.plot(part[model].reindex(names), y, look.marker, color=look.colour, alpha=0.35)
-            means = part.groupby("quantity", sort=False).mean().reindex(names)
-            style = {"color": look.colour, "markersize": 10, "linestyle": "", "label": way}
-            ax.plot(means, y, look.marker, **style)
-        women = 100 * apart[target].xs(WOMEN, level="quantity").mean()
-        ax.set_title(
-            f"{target}: women off by {women.iloc[0]:.1f} points,\nby {women.iloc[1]:.1f} after reweighting",
-            loc="left",
-        )
-        ax.set_yticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
-        ax.set_xscale("symlog", linthresh=1, linscale=0.5)
-        ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.15, 45))
-        ax.set_xticks([0, 1, 3, 10, 30], ["0", "1", "3", "10", "30"])
-        ax.minorticks_off()
-    figure.supxlabel("miss (points, log scale above one)", fontsize=10)
-    handles = axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncol=3)
-
-
-draw_misses(apart)
-
-# %% tags=["hide-input"]
-Markdown(
-    "The mean miss in the gap of women is "
-    + ", and ".join(
-        f"{misses.loc[(name, 'no reweighting'), WOMEN]:.1f} points without reweighting, "
-        f"{misses.loc[(name, 'three attributes'), WOMEN]:.1f} with three attributes and "
-        f"{misses.loc[(name, 'and clarity'), WOMEN]:.1f} with clarity in {name}"
-        for name in targets
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharey=True, sharex=True)
+names = list(apart.index.unique("quantity"))
+for ax, target in zip(axes, targets, strict=True):
+    for place, (way, look) in enumerate(zip(apart[target], figures.SPARE, strict=False)):
+        part = 100 * apart[target, way]
+        y = np.arange(len(names)) + 0.26 * (place - 1)
+        for model in TRAINED:
+            ax.plot(part[model].reindex(names), y, look.marker, color=look.colour, alpha=0.35)
+        means = part.groupby("quantity", sort=False).mean().reindex(names)
+        style = {"color": look.colour, "markersize": 10, "linestyle": "", "label": way}
+        ax.plot(means, y, look.marker, **style)
+    women = 100 * apart[target].xs(WOMEN, level="quantity").mean()
+    ax.set_title(
+        f"{target}: women off by {women.iloc[0]:.1f} points,\nby {women.iloc[1]:.1f} after reweighting",
+        loc="left",
     )
-    + "."
-)
+    ax.set_yticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
+    ax.set_xscale("symlog", linthresh=1, linscale=0.5)
+    ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.15, 45))
+    ax.set_xticks([0, 1, 3, 10, 30], ["0", "1", "3", "10", "30"])
+    ax.minorticks_off()
+figure.supxlabel("miss (points, log scale above one)", fontsize=10)
+handles = axes[0].get_legend_handles_labels()
+_ = figure.legend(*handles, loc="outside upper center", ncol=3)
+
+# %%
+misses.style.format("{:.1f}").set_caption("Mean miss of the trained models, in points")
 
 # %% [markdown]
 # Reweighting can even make an overall rate worse. Transects hold more faces of rare strata than the target, and fewer faces that divide
@@ -373,7 +358,8 @@ Markdown(
 #
 # Look at a prediction that misses, stratum by stratum. The shares are known, so the rates must be wrong: faces of a stratum err at another rate
 # there than here. The scatter compares them for one model. On the dashed line the assumption of transport is right. The miss of the
-# overall rate is a sum over strata, so each stratum's part has a number.
+# overall rate is a sum over strata, so each stratum's part has a number. The table after the figure has the three largest parts,
+# and the sum of all.
 
 # %%
 here, there = (
@@ -381,12 +367,14 @@ here, there = (
 )
 adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
-# Computed by faceaudit.effects.error_rates.matched_groups and
-# faceaudit.effects.error_rates.stratified_errors.
+# %%
 both = pd.concat(mixes, names=["data"]).reset_index("data")
 both["data"] = pd.Categorical(both["data"], list(mixes))
 pairs = error_rates.matched_groups(both, "data", STRATA, "error_fairface-like")
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
+# Computed by faceaudit.effects.error_rates.matched_groups and
+# faceaudit.effects.error_rates.stratified_errors.
 over = (there["rate"] > here["rate"]).sum()
 title = f"{over} of {len(here)} strata err more often in the portraits"
 ax = figures.matched_scatter(pairs)
@@ -400,14 +388,11 @@ OVERALL = ("fairface-like", "all faces")
 miss = parliament["observed"]["estimate"][OVERALL] - parliament["predicted"]["estimate"][OVERALL]
 assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
 
-# %% tags=["hide-input"]
+# %%
 largest = adds.loc[adds.abs().nlargest(3).index]
-named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
-Markdown(
-    with_minus(
-        f"The overall rate misses by {adds.sum():+.1f} points. These strata add most: {named}."
-    )
-)
+parts = {", ".join(stratum): points for stratum, points in largest.items()}
+parts = pd.Series(parts | {"all strata": adds.sum()}, name="part of the miss, points")
+parts.to_frame().round(1)
 
 # %% [markdown]
 # ### What a stratum hides
@@ -426,34 +411,30 @@ clarity = {
 clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
 clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 
-
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
-def draw_clarity(clarity: pd.DataFrame) -> None:
-    """Error rate by clarity of the face, one mark a data set."""
-    ax = plt.figure(figsize=(4.8, 4.6)).gca()
-    for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=False)):
-        part = 100 * clarity.xs(name, axis=1, level=1)
-        y = np.arange(len(part)) + 0.24 * (place - 1)
-        reach = [part["rate"] - part["low"], part["high"] - part["rate"]]
-        style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
-        ax.errorbar(part["rate"], y, xerr=np.clip(reach, 0, None), **style)
-        for row, (n, end) in enumerate(zip(part["n"] / 100, part["high"], strict=True)):
-            ax.text(end + 1, y[row], f"n = {n:,.0f}", color=look.colour, va="center", fontsize=9)
-    ax.set_yticks(range(len(clarity)), clarity.index)
-    ax.set(xlabel="error rate (%)", ylim=(len(clarity) - 0.5, -0.5), xlim=(0, None))
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.2, 1), ncol=1)
-    rates = clarity["rate"]["PPB-like"]
-    title = f"Portraits: {rates['divided']:.0%} errors on faces that\ndivide raters, {rates['clear']:.0%} on clear ones"
-    ax.set_title(title, loc="left", pad=52)
+ax = plt.figure(figsize=(4.8, 4.6)).gca()
+for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=False)):
+    part = 100 * clarity.xs(name, axis=1, level=1)
+    y = np.arange(len(part)) + 0.24 * (place - 1)
+    reach = [part["rate"] - part["low"], part["high"] - part["rate"]]
+    style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
+    ax.errorbar(part["rate"], y, xerr=np.clip(reach, 0, None), **style)
+    for row, (n, end) in enumerate(zip(part["n"] / 100, part["high"], strict=True)):
+        ax.text(end + 1, y[row], f"n = {n:,.0f}", color=look.colour, va="center", fontsize=9)
+ax.set_yticks(range(len(clarity)), clarity.index)
+ax.set(xlabel="error rate (%)", ylim=(len(clarity) - 0.5, -0.5), xlim=(0, None))
+ax.legend(loc="lower left", bbox_to_anchor=(-0.2, 1), ncol=1)
+rates = clarity["rate"]["PPB-like"]
+title = f"Portraits: {rates['divided']:.0%} errors on faces that\ndivide raters, {rates['clear']:.0%} on clear ones"
+_ = ax.set_title(title, loc="left", pad=52)
 
-
-draw_clarity(clarity)
-
-# %% tags=["hide-input"]
+# %%
 odd = ppb[(ppb["seen_as"] == "male") & (ppb["hair"] == "long")]
 extremes = clarity.xs("PPB-like", axis=1, level=1).loc[["divided", "clear"]]
 errors_of = (extremes["rate"] * (1 - extremes["rate"]) / extremes["n"]) ** 0.5
+
+# %% tags=["hide-input"]
 question(
     "The fairface-like model errs on {divided:.0%} of the faces in the PPB-like set that divide the "
     "raters and on {clear:.0%} of the clear ones. {all:.0%} of that set is less than clear, {ours:.0%} "
@@ -480,18 +461,14 @@ for frame in (audit, fairface):
 aged = carry(audit, fairface, strata=(*STRATA, "age_group"))
 aged = aged.xs("all faces", level="quantity")
 
-# %% tags=["hide-input"]
+# %%
 unseen = aged["reason"].iloc[0].removeprefix("not in the experiment: ").split("; ")
-truly = street["observed"]["estimate"].xs("all faces", level="quantity")
-Markdown(
-    f"The experiment lacks {len(unseen)} strata, {aged['missing'].iloc[0]:.0%} of the faces. Bounds of the overall error rate and "
-    "what was observed: "
-    + "; ".join(
-        f"{model} {100 * row['lower']:.1f} to {100 * row['upper']:.1f} %, observed {100 * truly[model]:.1f} %"
-        for model, row in aged.loc[[*TRAINED]].iterrows()
-    )
-    + "."
+bounds = aged.loc[[*TRAINED], ["lower", "upper"]]
+bounds["observed"] = street["observed"]["estimate"].xs("all faces", level="quantity")
+missing = (
+    f"{len(unseen)} strata, {aged['missing'].iloc[0]:.0%} of the faces, are not in the experiment"
 )
+bounds.style.format("{:.1%}").set_caption(f"Overall error rate; {missing}")
 
 # %% [markdown]
 # What is left after the finest mix may come from pose, light, glasses, tied hair, or the many ways in which a face can be clear to people and unclear to a
@@ -580,7 +557,7 @@ pd.DataFrame(sizes).loc[[*TRAINED]]
 #
 # **Next:** [](18_audit_your_model) puts all steps into one file and one report, for a model of your own.
 
-# %%
+# %% tags=["hide-cell"]
 answer = (
     "We reweight the transects to the mix of the PPB-like portraits. In this run the prediction of women's skin gap is "
     + ", ".join(f"{in_points(said['estimate'][m])} points for {m}" for m in TRAINED)
@@ -597,7 +574,7 @@ hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and o
 glue("answer", Markdown(with_minus(answer + hidden)), display=False)
 
 
-# %%
+# %% tags=["hide-cell"]
 def rows(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")

@@ -17,6 +17,33 @@
 #
 # *You need chapter [10](10_matched_pairs) (pairs and verdicts) and chapter [16](16_planning) (power). Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# You have a model, or a table of its answers, or a generator of faces. How do you get from there to a report? What
+# must you decide first, and how far can you trust what the report says?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | a table; adults of the face world, in transects; pictures of invented people; adults as a generator of your own samples them |
+# | Unit | one matched face; of the recogniser, one seed |
+# | Intervention | skin colour, hair length and perceived gender; the hue of the clothes as a placebo |
+# | Held fixed | everything else of the face; with a generator of your own, what people were asked about or readers measured |
+# | Outcome and who labels it | error against the majority of the raters; a missing answer is an outcome of its own |
+# | Estimand | [change of the error rate](estimands) in every cell and on average; differences of match rates between groups |
+# | Tolerance and n | in the call or the audit file, and from there in the plan |
+# | Decision at stake | whether a build with this model may pass |
+# | Known failure | what moves along with an axis, in the images or in the labels, is part of its effect |
+# :::
+
 # %% tags=["hide-cell", "study"]
 import shutil
 import subprocess
@@ -42,7 +69,7 @@ from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, pru
 from faceaudit.images.generator_kinds import generator_of
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import Hyperplanes, out_of_range
-from faceaudit.utils.formatting import in_points, spaced, with_minus
+from faceaudit.utils.formatting import spaced, with_minus
 from faceaudit.verification.prototypes import image_index
 from faceworld import load_generator, networks
 from faceworld.audit import answer_tasks, folders_of, pictures_of_the_world, write_faces
@@ -108,7 +135,7 @@ def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     figure.text(0.02, 0.109, in_lines(report.limits[:limits], "– "), **how)
 
 
-# %%
+# %% tags=["hide-cell"]
 examples = lineage.ROOT / "src/faceaudit/examples"
 
 
@@ -132,33 +159,6 @@ def audit_of_the_table() -> faceaudit.AuditResult:
 draw_report(audit_of_the_table())
 
 # %% [markdown]
-# ## Question
-#
-# You have a model, or a table of its answers, or a generator of faces. How do you get from there to a report? What
-# must you decide first, and how far can you trust what the report says?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | a table; adults of the face world, in transects; pictures of invented people; adults as a generator of your own samples them |
-# | Unit | one matched face; of the recogniser, one seed |
-# | Intervention | skin colour, hair length and perceived gender; the hue of the clothes as a placebo |
-# | Held fixed | everything else of the face; with a generator of your own, what people were asked about or readers measured |
-# | Outcome and who labels it | error against the majority of the raters; a missing answer is an outcome of its own |
-# | Estimand | [change of the error rate](estimands) in every cell and on average; differences of match rates between groups |
-# | Tolerance and n | in the call or the audit file, and from there in the plan |
-# | Decision at stake | whether a build with this model may pass |
-# | Known failure | what moves along with an axis, in the images or in the labels, is part of its effect |
-# :::
-
-# %% [markdown]
 # ## A table is enough
 #
 # An auditor seldom gets the model. Somebody else makes the images, asks people and the system, and sends
@@ -175,6 +175,8 @@ levels = {
     "hair_length": ["short hair", "long hair"],
     "gender": ["female", "male"],
 }
+
+# %%
 settings = {
     "unit": "face",
     "label": ["rater_1", "rater_2", "rater_3"],  # the majority is right, and a tie is no label
@@ -259,24 +261,32 @@ def model_file(name: str) -> dict:
 #
 # Before the model is asked, we make the plan: tolerance, level, sizes and every comparison by name.
 # The plan has a date and a hash (a fingerprint of its text), and later runs keep it. So the tolerance cannot move once the result is
-# known. `plan.save` writes it to a file. Without a plan of yours, the first run leaves one in the folder of the audit.
+# known. `plan.save` writes it to a file. Without a plan of yours, the first run leaves one in the folder of the audit. The tables give
+# its sizes, and the chances of the verdicts for an effect of zero and of twice the tolerance.
 
 # %%
 plan = faceaudit.plan(**parts, **design, model=model_file(before))
 
-# %% tags=["hide-input"]
-families, sizes = plan.content["families"], plan.content["sizes"]
-of_errors = [len(one) for name, one in families.items() if name.startswith("effects")]
+# %%
+families = plan.content["families"]
+sizes = plan.content["sizes"]
+count = sum(len(one) for name, one in families.items() if name.startswith("effects"))
 of_silence = len(families.get("effects on being missing", []))
-count = sum(of_errors)
-of_cell = plan.power.query("comparison == 'cell'").set_index("times the tolerance")
-Markdown(
-    f"This plan has {plan.units} faces, {sizes['images']:,} images and {count} comparisons: "
-    f"{count - of_silence} of error rates, and {of_silence} of what is missing. If the model errs on {sizes['expected error']:.0%} of images, a cell without an effect is "
-    f"called within the tolerance of {100 * plan.content['tolerance']:g} points with a chance of {of_cell.loc[0, 'within']:.0%}, and a cell "
-    f"with an effect of twice the tolerance is called beyond it with a chance of {of_cell.loc[2, 'beyond']:.0%}. "
-    f"For {plan.content['power']:.0%} each, it takes {sizes['needed']:,} faces."
-)
+
+# %%
+planned_sizes = {
+    "faces": plan.units,
+    "images": sizes["images"],
+    "comparisons of error rates": count - of_silence,
+    "comparisons of what is missing": of_silence,
+    f"faces for a chance of {plan.content['power']:.0%} of each verdict": sizes["needed"],
+}
+pd.Series(planned_sizes).to_frame("plan").style.format("{:,}")
+
+# %%
+chances = plan.power.query("comparison == 'cell'").set_index("times the tolerance")
+caption = f"Chances in a cell, if the model errs on {sizes['expected error']:.0%} of images"
+chances.loc[[0, 2], ["within", "beyond"]].style.format("{:.0%}").set_caption(caption)
 
 # %% [markdown]
 # ### Faces, people, answers
@@ -306,10 +316,10 @@ print(*said[-4:], sep="\n")
 # %%
 doubts = [doubt.sentence for doubt in audit.report.doubts]
 print(fill(" ".join(doubts) or "The report has no doubt.", 90))
-page = audit.save(stage.folder)
-
-# %%
+_ = audit.save(stage.folder)
 report = audit.report
+
+# %% tags=["remove-cell"]
 for name in ("report.json", "report.html", "model_card.md", "images.csv"):
     stage.path(name)
 
@@ -355,7 +365,8 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # An interval can miss its truth for three reasons. The truth is itself an estimate, from other faces. Raters
 # may see another gender than was set. And a moved face carries more than its axis. In this world we can remove
 # the second reason. The result has a table of images, and with it we audit the same answers once more, with the
-# intended level as the label.
+# intended level as the label. The distance from the truth that is left then comes from chance and from what moves
+# along with an axis.
 
 # %%
 images_of_audit = audit.images.rename(columns={"clothing_level": "clothing"})
@@ -364,28 +375,28 @@ same_faces |= {"classes": levels["gender"], "tolerance": 0.05}
 as_set = faceaudit.table(images_of_audit, label="gender", score="score", **same_faces)
 
 # %%
-off = (
-    (cells["estimate"] - cells["truth"]).abs().mean(),
-    (100 * as_set.effects["estimate"] - cells["truth"]).abs().mean(),
-)
 with_label = images_of_audit.dropna(subset="label")
 differ = (with_label["label"] != with_label["gender"].eq("male")).mean()
+print(f"Raters saw another gender than was set in {differ:.1%} of the images.")
 
-# %% tags=["hide-input"]
-Markdown(
-    f"With people's labels an estimate lies {off[0]:.1f} points from its truth on average, with the labels as set "
-    f"{off[1]:.1f}. Raters saw another gender than was set in {differ:.1%} of the images. The truth has a "
-    f"standard error of up to {truth_known['truth_se'].max():.1f} points. The distance that is left comes from chance "
-    "and from what moves along with an axis."
-)
+# %%
+distances = {
+    "distance from the truth, labels of people": (cells["estimate"] - cells["truth"]).abs().mean(),
+    "labels as set": (100 * as_set.effects["estimate"] - cells["truth"]).abs().mean(),
+    "largest standard error of the truth": truth_known["truth_se"].max(),
+}
+pd.Series(distances).to_frame("points").style.format("{:.1f}")
 
 # %% [markdown]
 # Read the placebo next. If clothes changed errors as much as an axis does, the effect of the axis would prove
 # little. Clothes throw some colour on a small picture, so an effect of exactly zero is too much to ask. The
 # report names all effects that are smaller than the placebo's.
 
+# %%
+placebo = report.placebos[0]
+largest = max(report.averages, key=lambda one: abs(one.estimate))
+
 # %% tags=["hide-input"]
-placebo, largest = report.placebos[0], max(report.averages, key=lambda one: abs(one.estimate))
 question(
     "Another hue of the clothes changes the error rate by {change:points} points, and the largest average "
     "effect of an axis is {most:points} points. Is that more, whatever the sign?",
@@ -431,24 +442,22 @@ print(*lenient.report.plan.departures, sep="\n")
 #
 # The makers train a second model on a balanced collection. Both models answer on the same images, so
 # `faceaudit.compare` holds their errors against each other image by image. This removes what is hard about a face, and finds smaller changes than
-# two separate audits. The version takes the place of an axis: the two images of a pair are one image, asked twice.
+# two separate audits. The version takes the place of an axis: the two images of a pair are one image, asked twice. The table gives
+# the change of the error rate in points, on all images and in each group.
 
 # %%
 retrained = faceaudit.generator(
     **parts, **design, model=model_file(after), **given, say=said.append
 )
 changes = faceaudit.compare(audit, retrained).changes
-whole, by_group = changes.iloc[0], changes.iloc[1:]
-
-# %% tags=["hide-input"]
-sure = by_group[by_group["p_holm"] < plan.content["level"]]
-Markdown(
-    f"On all images the error rate changes by {in_points(whole['estimate'])} points "
-    f"({in_points(whole['low'])} to {in_points(whole['high'])}). The second model is better in "
-    f"{(sure['estimate'] < 0).sum()} groups and worse in {(sure['estimate'] > 0).sum()}."
-)
 
 # %%
+by_group = 100 * changes[["estimate", "low", "high"]].astype(float)
+by_group.index = ["all images", *changes["cell"].iloc[1:]]
+by_group["p after Holm"] = changes["p_holm"].astype(float).to_numpy()
+by_group.style.format("{:+z.1f}").format("{:.3f}", subset="p after Holm")
+
+# %% tags=["remove-cell"]
 results |= {
     "answer": report.answer,
     "verdict": report.verdict,
@@ -456,7 +465,7 @@ results |= {
     "intervals_with_truth": intervals_held,
     "placebo": placebo.estimate,
     "gate": code,
-    "retrained": {"all images": whole["estimate"]},
+    "retrained": {"all images": changes.iloc[0]["estimate"]},
     "table": of_table.verdict,
 }
 
@@ -473,7 +482,9 @@ NAME = "arcface-a"
 prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 people = image_index(prototypes).rename(columns={"prototype": "identity"})
 pictures = stage.load("14_verification_measures", "faces.npy")
-write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
+_ = write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
+
+# %%
 weights = stage.load("14_verification_measures", f"{NAME}.safetensors")
 recogniser = networks.Recogniser.read(weights)
 _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
@@ -487,6 +498,8 @@ settings |= {"images": "people.csv", "columns": {"image": "file", "unit": "seed"
 settings["model"] |= {"path": f"{NAME}.onnx", "threshold": float(threshold)}
 settings["model"] |= {"input": {"size": image_size}, "fmr": None}
 settings["design"] |= {"tolerance": design["tolerance"], "seed": seed}
+
+# %%
 file = stage.path("verification.yml")
 file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
 out = stage.folder / "recogniser"
@@ -502,8 +515,10 @@ subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 of_pairs = faceaudit.read_report(out / "report.json")
 
 # %%
-results["recogniser"] = of_pairs.verdict
 rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("group")
+
+# %% tags=["remove-cell"]
+results["recogniser"] = of_pairs.verdict
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95 % intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
@@ -521,16 +536,15 @@ _ = figure.suptitle(
 # The pairs follow from the table and the seed, before the model is asked. Two people are compared within a
 # group only, as in the reports of NIST, because people of different groups are easy to tell apart. A
 # picture without an embedding is a {term}`failure to enrol` and is counted by group. Two audits can be compared only
-# if their pairs are alike:
+# if their pairs are alike. The table has all pairs of one prototype, and those in which one picture is the prototype
+# itself, as in [chapter 15](15_verification_curves):
 
-# %% tags=["hide-input"]
+# %%
 chosen = stage.load("14_verification_measures", "pairs.parquet")
 chosen = chosen.loc[chosen["kind"] == "positive", f"similarity_{NAME}"]
 missed = (rates["fnmr"] * rates["positives"]).sum() / rates["positives"].sum()
-Markdown(
-    f"Of all pairs of one prototype, {missed:.1%} lie below the threshold. Of the pairs in "
-    f"which one picture is the prototype itself, as in [chapter 15](15_verification_curves.html), it is {(chosen < threshold).mean():.1%}."
-)
+below = {"all pairs": missed, "with the prototype itself": (chosen < threshold).mean()}
+pd.Series(below).to_frame("below the threshold").style.format("{:.1%}")
 
 # %% [markdown]
 # (a-generator-of-your-own)=
@@ -551,9 +565,13 @@ def for_your_study(*tables: object) -> None:
 
 
 # %% tags=["study"]
-file, folder = lineage.ROOT / study, stage.folder / "study"
-own, text = keywords_of(file), file.read_text(encoding="utf-8")
+file = lineage.ROOT / study
+folder = stage.folder / "study"
+own = keywords_of(file)
+text = file.read_text(encoding="utf-8")
 require_questions(faceaudit.read_specification(file))
+
+# %% tags=["study"]
 if study == EXAMPLE:
     own["generator"]["samples"] = n_directions
     own["transects"] = n_transects
@@ -686,7 +704,7 @@ def draw_transects(rows: int, columns: int) -> plt.Figure:
     return figures.gallery([*images[shown], *samples[:columns]], columns, titles, named)
 
 
-# %% tags=["narrow", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
+# %% tags=["narrow", "hide-input", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
 # Computed by faceaudit.generator.
 figure = draw_transects(2, max(1, across // 2))
 figure.set_size_inches(4.2, len(figure.axes) * (8.4 / across + 0.45))
@@ -733,7 +751,8 @@ Markdown(
 # Images that people find ambiguous, fake or too young are pruned by the paper's rules ([](07_pruning)). The regression
 # of {cite:t}`transects` uses what remains. Its penalty is Firth's here, and its intervals are those of whole faces:
 # in a small study with few errors, a bootstrap of the paper's fit would miss the truth too often ([](benchmarks)).
-# Effects within transects use all images. The interval of an effect knows about chance only.
+# Effects within transects use all images. The interval of an effect knows about chance only. In the known world we also
+# audit the same answers with the meant level as the label.
 
 # %% tags=["study"]
 kept, rules = prune(frame, PAPER_RULES)
@@ -813,6 +832,14 @@ if study == EXAMPLE:
     true = true.set_index(["attribute", "cell"])["truth"]
 inside = true.between(everything["low"], everything["high"])
 
+# %% tags=["study"]
+if study == EXAMPLE:
+    same_faces = {"unit": "unit", "axes": level_names, "classes": planned["classes"]}
+    as_set = faceaudit.table(
+        found.images, label="gender", score="score", tolerance=planned["tolerance"], **same_faces
+    )
+    meant = as_set.effects.set_index(["axis", "cell"])
+
 # %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
 # Computed by faceaudit.generator; the truth by faceworld.scorecard.truth.true_effects.
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
@@ -829,12 +856,6 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # %% tags=["hide-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    same_faces = {"unit": "unit", "axes": level_names, "classes": planned["classes"]}
-    as_set = faceaudit.table(
-        found.images, label="gender", score="score", tolerance=planned["tolerance"], **same_faces
-    )
-    meant = as_set.effects.set_index(["axis", "cell"])
-    hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
     sentence = question(
         "{inside} of {n} intervals hold the truth; with the meant level as the label {meant} hold it. On "
         "average an estimate is {off:.1f} points from the truth. Do more intervals miss than the one in "
@@ -855,6 +876,7 @@ sentence
 # %% tags=["hide-input", "study"]
 sentence = None
 if study == EXAMPLE:
+    hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
     sentence = question(
         "The main effect of long hair, as a log odds ratio, is {main:z.1f}. It averages {women:z.1f} among women "
         "and {men:+z.1f} among men. Are these two different?",
@@ -873,14 +895,16 @@ sentence
 # {numref}`fig-study-transects` for it, then ask about it in the next study, or let a reader measure it and hold it.
 # [](benchmarks) counts how often the same audit holds its truths with readers.
 
-
-# %% tags=["hide-input", "study"]
-sentence = None
+# %% tags=["study"]
 if study == EXAMPLE:
     female, jaw = frame["gender_level"] == 0, real["jaw_width"]
     worn = frame[female].assign(worn=(real["earrings"] > 0.5).astype(float))
     worn = worn.pivot_table("worn", "unit", "skin_colour_level")
     more = worn[1] - worn[0]
+
+# %% tags=["hide-input", "study"]
+sentence = None
+if study == EXAMPLE:
     sentence = question(
         "{dark:.0%} of the images that were meant to look dark-skinned and female wear earrings, and "
         "{light:.0%} of the light-skinned versions of the same faces. Jaws change by {wider:+.1f} standard "
@@ -1032,7 +1056,7 @@ if study == EXAMPLE:
 #
 # **Next:** audit your own model. [](19_published_models) audits models that people install, and the [advanced notes](notes) go deeper.
 
-# %% tags=["study"]
+# %% tags=["remove-cell", "study"]
 kept_columns = ["estimate", "low", "high", "n"]
 results |= {
     "study": own["name"],

@@ -17,32 +17,6 @@
 #
 # *You need chapter [10](10_matched_pairs) (pairs and verdicts). Reading: {{minutes}} minutes.*
 
-# %% tags=["hide-cell"]
-import json
-
-import numpy as np
-import pandas as pd
-from IPython.display import Markdown
-from myst_nb import glue
-from PIL import Image
-
-import faceaudit
-from faceaudit.utils.formatting import in_points, spaced, with_minus
-from helpers import figures
-from helpers.artifacts import Stage, lineage
-from helpers.claims import Margin, claim, margin_above
-from helpers.figures import panels
-
-# %% tags=["parameters", "hide-cell"]
-profile = "laptop"
-device = "cpu"
-seed = 20200715
-
-# %% tags=["remove-cell"]
-stage = Stage("19_published_models", profile=profile, device=device, seed=seed)
-figures.style()
-pd.options.display.float_format = "{:z.2f}".format
-
 # %% [markdown]
 # ## Question
 #
@@ -69,6 +43,32 @@ pd.options.display.float_format = "{:z.2f}".format
 # | Decision at stake | whether a product may use this answer |
 # | Known failure | what moves with the axis and is not measured is part of its effect |
 # :::
+
+# %% tags=["hide-cell"]
+import json
+
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+from myst_nb import glue
+from PIL import Image
+
+import faceaudit
+from faceaudit.utils.formatting import in_points, spaced, with_minus
+from helpers import figures
+from helpers.artifacts import Stage, lineage
+from helpers.claims import Margin, claim, margin_above
+from helpers.figures import panels
+
+# %% tags=["parameters", "hide-cell"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+
+# %% tags=["remove-cell"]
+stage = Stage("19_published_models", profile=profile, device=device, seed=seed)
+figures.style()
+pd.options.display.float_format = "{:z.2f}".format
 
 # %% [markdown]
 # ## Faces that differ in the colour of skin
@@ -104,9 +104,11 @@ Markdown(
     f"{plan['rounds']} rounds, and each face gets steps of its own."
 )
 
-# %% tags=["hide-input"]
+# %%
 held = pd.DataFrame({level: by_level[level]["change in sd"] for level in ("middle", "high")})
 held = held.drop(index=["L", "a", "b"])
+
+# %% tags=["hide-input"]
 claim(
     "What is held moves by at most {most:.2f} standard deviations of random faces, while L\\* moves by {skin:.1f}.",
     holds=held.abs().max().max() < 0.1,
@@ -150,8 +152,10 @@ claim(
 beside = pd.DataFrame(measured["beside given planes"]).T
 beside.rename(spaced).rename(columns={"step in sd": "light to dark, in SD"})
 
-# %% tags=["hide-input"]
+# %%
 along = beside["step in sd"].drop("skin_colour")
+
+# %% tags=["hide-input"]
 claim(
     "The plane of skin moves most, by {skin:+.1f} standard deviations of random faces. Those of gender and hair length "
     "stay. The plane of age moves by {age:+.1f}: by that plane, the dark version looks older.",
@@ -161,11 +165,11 @@ claim(
     age=along["age"],
 )
 
-# %% tags=["hide-input"]
-LEAK = (
-    0.15  # standard deviations, the most that chapter 5 allows an attribute to move along an axis
-)
+# %%
+LEAK = 0.15  # standard deviations, the most that chapter 5 allows
 leaking = along[along.abs() > LEAK].sort_values(key=abs, ascending=False)
+
+# %% tags=["hide-input"]
 claim(
     "Chapter 5 allows an attribute that is held to move by {gate} standard deviations. All that is measured and held here "
     "keeps to that, and so do the planes of gender and hair length. {leaking} planes of people's answers do not: {listed}. "
@@ -197,15 +201,13 @@ pd.DataFrame(rows).assign(recorded=measured["made"][:10]).set_index(["package", 
 #
 # A trial came before the study, and is not part of it. Then the plan was written: which outcomes count, what change of each does
 # not matter, who takes part, and that all answers share one chance of a mistake. It has a hash, and is dated before the first
-# recorded answer.
+# recorded answer. The table has what it tolerates, as a share of a score or in years, and how many networks tell each answer. Which
+# answer is right does not matter here: it is the same face in all of its pictures.
 
-# %% tags=["hide-input"]
-tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
-Markdown(
-    f"The plan of {plan['made'][:10]} has {len(plan['outcomes'])} answers of {len({one['model'] for one in plan['outcomes']})} "
-    f"networks. It tolerates {100 * tolerance['P(male)']:g} points of a score and {tolerance['age']:g} years of age. Which answer is right "
-    f"does not matter here: it is the same face in all of its pictures."
-)
+# %%
+planned = pd.DataFrame(plan["outcomes"]).groupby("outcome", sort=False)
+tolerance = planned["tolerance"].first().to_dict()
+planned.agg(tolerance=("tolerance", "first"), networks=("model", "nunique"))
 
 # %% [markdown]
 # ## What one call computes
@@ -358,17 +360,22 @@ claim(
 # Computed by faceaudit.side_by_side.
 _ = panels.intervals(joint(["age"], "network", 100), "row", "change", xlabel="years")
 
-# %% tags=["hide-input"]
-both_ages = [
+# %% [markdown]
+# Ages rise where both studies agree: the joint interval lies above zero in each. Beyond the tolerance is a network whose verdict says
+# so in both.
+
+# %%
+first_age, second_age = (
     changes.query("answer == 'age' and change == 'dark skin'").set_index("network")
     for changes in (effects, again)
-]
-first_age, second_age = both_ages
+)
 older = first_age.index[(first_age["low_family"] > 0) & (second_age["low_family"] > 0)].tolist()
 far = first_age.index[[*first_age["verdict"].eq("exceeds") & second_age["verdict"].eq("exceeds")]]
 years = {
     name: [change_of(name, "age", changes=study) for study in (effects, again)] for name in older
 }
+
+# %% tags=["hide-input"]
 by_light = {name: change_of(name, "age", "dimmed light") for name in far}
 told = [
     f"{name} {first['estimate']:+.1f} and {second['estimate']:+.1f}"
@@ -399,8 +406,10 @@ _ = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of 
 # *Real* and *live* are meant to tell a person before the camera from a picture of one. No person is before the camera here, so a high score is no
 # success; what counts is the change.
 
-# %% tags=["hide-input"]
+# %%
 guards = effects.query("answer in ['real', 'live']").set_index(["answer", "change"])["estimate"]
+
+# %% tags=["hide-input"]
 claim(
     "Dark skin changes *real* by {real:points} points and *live* by {live:points}, dimmed light by {real_dimmed:points} and "
     "{live_dimmed:points}. Dimmed light does about as much, so a sentence about skin has no ground here.",
@@ -415,23 +424,23 @@ claim(
 # ## Flips and silence
 #
 # A *flip* is another decision about the same face: the score crosses the threshold of one half. An image without an answer is an outcome
-# of its own, because a product that does not find a face, or does not tell, harms without a wrong answer.
+# of its own, because a product that does not find a face, or does not tell, harms without a wrong answer. The table has the share
+# of the decisions about P(male) that each change flips, in the first study. Part of it is unsteadiness: a step at random flips decisions too.
 
-# %% tags=["hide-input"]
+# %%
 often = together["flips"].pivot_table("estimate", "network", "change", sort=False)
-by_skin, at_random = often["dark skin"].sort_values(), often["a step at random"]
-unsteady = often.index[at_random > 0.8 * often["dark skin"]]
-Markdown(
-    f"Dark skin flips {by_skin.iloc[0]:.0%} ({by_skin.index[0]}) to {by_skin.iloc[-1]:.0%} ({by_skin.index[-1]}) of the "
-    f"decisions of the first study, and dimmed light {often['dimmed light'].min():.0%} to {often['dimmed light'].max():.0%} "
-    f"({often['dimmed light'].idxmax()}). Part of it is unsteadiness: a step at random flips {at_random.min():.0%} to {at_random.max():.0%}. "
-    f"It does so about as often as dark skin for {' and '.join(unsteady)}."
-)
+often.style.format("{:.0%}")
 
 # %% tags=["hide-input"]
+unsteady = often.index[often["a step at random"] > 0.8 * often["dark skin"]]
+Markdown(f"It does so about as often as dark skin for {' and '.join(unsteady)}.")
+
+# %%
 states = part[part["outcome"] == "P(male)"].groupby("model")["state"]
 shares = states.agg(lambda kinds: (kinds == "abstained").mean())
 unseen = states.agg(lambda kinds: (kinds == "no face").sum()).sum()
+
+# %% tags=["hide-input"]
 mute, partly = shares.index[shares == 1], shares[(shares > 0) & (shares < 1)]
 of_images = [f"{name} of {share:.1%} of the images" for name, share in partly.items()]
 sides = manifest["parts"]["repeated"]["sides without a score"]
@@ -536,17 +545,16 @@ named = np.where(dimmed[dark_or_dimmed.index], "plane's faces dimmed", "people's
 of_both = axes | {"skin": ["plane's faces dimmed", "people's skin plane"]}
 beyond_light = judged_together(dark_or_dimmed.assign(skin=named), of_both)["changes"]
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# How light is the skin of these pictures, and how much does it differ between faces? The table has means and standard deviations of
+# L\*, for light faces and for those that are dark to people.
+
+# %%
 pictures = by_people[undimmed].drop_duplicates("image").groupby("skin", sort=False)["lightness"]
-tone = pictures.agg(["mean", "std"])
-light_skin, dark_skin = tone.loc["light"], tone.drop("light").iloc[0]
-Markdown(
-    f"Light faces have L\\* {light_skin['mean']:.0f} on average and dark ones {dark_skin['mean']:.0f}, with a standard deviation between faces "
-    f"of {light_skin['std']:.1f} and {dark_skin['std']:.1f}. On the measured axis it is {by_level['high']['sd']['L']:.1f}."
-)
+pictures.agg(["mean", "std"])
 
 # %% [markdown]
-# So people's plane reaches no fixed lightness, and its dark end is darker. And it changes what people see together with dark skin: the table
+# On the measured axis faces of one level differ less: the first table of this page has it. So people's plane reaches no fixed lightness, and its dark end is darker. And it changes what people see together with dark skin: the table
 # has the measures that the measured axis holds. The axes answer different questions: *does colour matter*, and *does a look
 # matter that people call dark-skinned*.
 
@@ -571,8 +579,10 @@ of_axes = [
 along_axes = joint(["P(male)"], "network", changes=pd.concat(of_axes))
 _ = panels.intervals(along_axes, "row", "change", xlabel="points of P(male)")
 
-# %% tags=["hide-input"]
+# %%
 by_hair = to_people.query("answer == 'P(male)' and change == 'longer hair'")
+
+# %% tags=["hide-input"]
 claim(
     "**Along people's plane of hair length the score P(male) of all {n} networks falls**, by {least:.0f} to {most:.0f} points. That "
     "plane is a look, too: it makes hair and background darker on average. It has one study and no control of its own.",
@@ -582,12 +592,14 @@ claim(
     most=-100 * by_hair["estimate"].min(),
 )
 
-# %% tags=["hide-input"]
+# %%
 by_plane = to_people.query("answer == 'P(male)' and change == \"people's skin plane\"")
 upward = by_plane[by_plane["low_family"] > 0]
 downward = by_plane[by_plane["high_family"] < 0]
 gear_plane = change_of("gear", "P(male)", "people's skin plane", to_people)
 gear_dimmed = change_of("gear", "P(male)", "plane's faces dimmed", dimmed_again)
+
+# %% tags=["hide-input"]
 claim(
     "Skin along people's plane moves the networks in different directions: {up} upwards, {down} downwards. For *gear*, the "
     "dimmed light of the same faces does {dimmed:points} points, which is more than the plane does ({plane:points}).",
@@ -602,19 +614,23 @@ claim(
     plane=gear_plane["estimate"],
 )
 
-# %% tags=["hide-input"]
+# %%
 plane_ages = to_people.query("answer == 'age' and change == \"people's skin plane\"")
 plane_ages = plane_ages.set_index("network")
 turned = [name for name in older if plane_ages.loc[name, "high_family"] < 0]
 dimmed_ages = dimmed_again.query("answer == 'age' and change == \"plane's faces dimmed\"")
 dimmed_ages = dimmed_ages.set_index("network")
+
+# %%
+more_than_light = beyond_light.query("answer == 'age' and change == \"people's skin plane\"")
+more_than_light = more_than_light.set_index("network")["high_family"].loc[turned] < 0
+
+# %% tags=["hide-input"]
 signs = [
     f"{name} {first_age.loc[name, 'estimate']:+.1f} and {plane_ages.loc[name, 'estimate']:+.1f} "
     f"[{dimmed_ages.loc[name, 'estimate']:+.1f}]"
     for name in turned
 ]
-more_than_light = beyond_light.query("answer == 'age' and change == \"people's skin plane\"")
-more_than_light = more_than_light.set_index("network")["high_family"].loc[turned] < 0
 claim(
     "**The two axes of skin disagree, even in the sign**: {count} networks say more years along the measured axis and fewer along "
     "people's plane ({signs}; in brackets what dimmed light does to the same faces). For {k} of them, {names}, people's plane takes away "
@@ -627,12 +643,14 @@ claim(
     names=" and ".join(more_than_light.index[more_than_light]),
 )
 
-# %% tags=["hide-input"]
+# %%
 of_gender = by_people[by_people["outcome"] == "P(male)"]
 face_api = of_gender[of_gender["model"] == "face-api"]
 missed = face_api["state"].eq("no face").groupby(face_api["exposure"]).mean()
 faceres = of_gender.query("model == 'faceres' and exposure == ''")
 untold = faceres["state"].eq("abstained").groupby(faceres["skin"]).mean()
+
+# %% tags=["hide-input"]
 Markdown(
     f"Silence changes too. Where these pictures are dimmed, *face-api* finds no face in {missed['darkened']:.0%} of them, "
     f"and in {missed['']:.0%} otherwise. *faceres* does not tell gender of {untold['light']:.1%} of the light faces and of "

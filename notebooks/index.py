@@ -87,7 +87,8 @@ for name, of_ends in asked(torch.cat(ends)).items():
 over_all = Markdown(
     with_minus(
         f"The face was drawn at random among {len(bare)} made faces. Over all of them, the score changes on average by:\n\n"
-        "| model | dark instead of light skin | long instead of short hair |\n|---|---|---|\n" + "\n".join(rows)
+        "| model | dark instead of light skin | long instead of short hair |\n|---|---|---|\n"
+        + "\n".join(rows)
     )
 )
 glue("over_all", over_all, display=False)

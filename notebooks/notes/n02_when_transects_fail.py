@@ -18,6 +18,31 @@
 # *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks), whose remedies and sensitivity measures
 # fill the second half. Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# [N1](n01_truth_scorecard) tried matched pairs under ideal conditions: exact directions, labels without
+# error, many transects, all attributes held. How far does an estimate leave the truth when one of these
+# conditions fails? And can an auditor notice?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | Part | In this note |
+# |---|---|
+# | **Unit** | a transect, or a whole audit that is repeated |
+# | **Intervention** | one condition of the experiment is spoiled, step by step |
+# | **Held fixed** | the audited models, and in each sweep all other conditions |
+# | **Outcome** | the departure of a matched estimate from the truth on the same faces |
+# | **Estimand** | [the effect on transects](estimands), in cells |
+# | **Known failure** | real audits spoil several conditions at once |
+# :::
+
 # %% tags=["hide-cell"]
 import textwrap
 from functools import partial
@@ -59,13 +84,9 @@ n_sweep = 60
 n_directions = 5000
 n_raters = 5
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("n02_when_transects_fail", profile=profile, device=device, seed=seed)
 figures.style()
-TRAINED = ("celeba-like", "fairface-like", "plantskin")
-AXES = ["skin_colour", "hair_length", "gender"]
-audited_models = networks.load_all(stage, "02_face_world", TRAINED)
-pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
 
 # %% [markdown]
 # ```{glue:figure} one-by-one
@@ -78,37 +99,18 @@ pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in
 # ```
 
 # %% [markdown]
-# ## Question
-#
-# [N1](n01_truth_scorecard) tried matched pairs under ideal conditions: exact directions, labels without
-# error, many transects, all attributes held. How far does an estimate leave the truth when one of these
-# conditions fails? And can an auditor notice?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | Part | In this note |
-# |---|---|
-# | **Unit** | a transect, or a whole audit that is repeated |
-# | **Intervention** | one condition of the experiment is spoiled, step by step |
-# | **Held fixed** | the audited models, and in each sweep all other conditions |
-# | **Outcome** | the departure of a matched estimate from the truth on the same faces |
-# | **Estimand** | [the effect on transects](estimands), in cells |
-# | **Known failure** | real audits spoil several conditions at once |
-# :::
-
-# %% [markdown]
 # ## Entangled directions
 #
 # At one end of this sweep a face moves along the {term}`dual basis` of all annotated attributes. At the other
 # end it moves along the raw normals, which drag correlated attributes along. In between it moves along a
 # mixture. The hyperplanes are exact, so {term}`entanglement` is the only thing that changes. The same faces
 # under intervention give the truth, and sampling noise cancels.
+
+# %%
+TRAINED = ("celeba-like", "fairface-like", "plantskin")
+AXES = ["skin_colour", "hair_length", "gender"]
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
+pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
 
 # %%
 generator = load_generator("known-truth", device=device, size=image_size)
@@ -166,10 +168,9 @@ drift = {
     for k, axis in enumerate(AXES)
     for end in (0, -1)
 }
-drift = pd.DataFrame(drift, WATCHED).T.rename_axis(["axis", "directions"])
-drift.rename(lambda name: name.replace("_", " "), level="axis").rename(
-    columns=lambda name: name.replace("_", " ")
-).style.format("{:+z.2f}")
+drift = pd.DataFrame(drift, [name.replace("_", " ") for name in WATCHED]).T
+drift = drift.rename(lambda name: name.replace("_", " "), level=0)
+drift.rename_axis(["axis", "directions"]).style.format("{:+z.2f}")
 
 # %% [markdown]
 # The table shows how far attributes move from the low to the high level of each axis, in units of the
@@ -177,10 +178,8 @@ drift.rename(lambda name: name.replace("_", " "), level="axis").rename(
 # also move attributes that are correlated with their axis. Raters were never asked about earrings, so earrings
 # move even along the dual basis.
 
-# %% tags=["hide-cell"]
-swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
-
 # %%
+swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
 label = error_rates.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
     name: ((networks.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
@@ -212,17 +211,16 @@ entangled = pd.concat(entangled)
 entangled["share"] = MIXTURES[entangled["version"]]
 
 
-# %%
+# %% tags=["hide-cell"]
+LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
+
+
 def in_panels(table: pd.DataFrame, x: str, scale: float = 1) -> pd.DataFrame:
     """Departures along a condition, ready to be drawn: a panel per effect, a line per model."""
     effect = table["attribute"].map(CONTRASTS)
     return table.assign(effect=effect, x=scale * table[x]).rename(columns={"value": "estimate"})
 
 
-LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
-
-
-# %% tags=["hide-cell"]
 def titled(figure: plt.Figure, title: str, height: float) -> None:
     """The figure as wide as a phone shows well, its finding and its marks above."""
     figure.legends[0].remove()
@@ -231,7 +229,6 @@ def titled(figure: plt.Figure, title: str, height: float) -> None:
     marks.set_title(textwrap.fill(with_minus(title), 46), {"size": 12})
 
 
-# %% tags=["hide-cell"]
 def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.Figure:
     """Intervals along a condition, joined by lines, a panel below the other."""
     groups = list(table.groupby(panel, sort=False))
@@ -255,21 +252,15 @@ figure = draw_paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE
 _ = figure.axes[0].set_ylim(0, None)
 
 
-# %% tags=["hide-input"]
-def say_ends(table: pd.DataFrame, x: str, first_end: str, last_end: str) -> str:
-    """A line per attribute: departures at the two named ends of a sweep over the column `x`."""
-    lines = []
-    for attribute, part in table.groupby("attribute", sort=False):
-        wide = 100 * part.pivot_table("value", "model", x, sort=False)
-        first, last = wide.iloc[:, 0], wide.iloc[:, -1]
-        lines.append(
-            f"- **{CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points {first_end}, "
-            f"{last.min():.1f} to {last.max():.1f} {last_end}, depending on the model."
-        )
-    return "\n".join(lines)
+# %%
+def at_ends(table: pd.DataFrame, x: str, names: tuple[str, str]) -> pd.DataFrame:
+    """Departures of every effect and model at both ends of a sweep over the column `x`, in points."""
+    wide = 100 * table.pivot_table("value", ["attribute", "model"], x, sort=False)
+    wide = wide.iloc[:, [0, -1]].set_axis(names, axis=1)
+    return wide.rename(CONTRASTS, level="attribute").round(1)
 
 
-Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
+at_ends(entangled, "share", ("dual basis", "raw normals"))
 
 # %% [markdown]
 # An entangled direction gives a clean estimate of something else, such as longer hair *together with* a more
@@ -284,7 +275,8 @@ Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
 # Errors are counted against raters' labels. The sweep takes the book's own transects and lets ever fewer
 # raters label them, once with the calibrated noise and once with twice as much. These raters look at the shape
 # of the face alone. The reference is a {term}`perfect crowd` on the same images, so only labels differ.
-# The table shows how many labels come out wrong.
+# The first table shows how many labels come out wrong. The second has the departures with the calibrated noise,
+# which the figure leaves out.
 
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
@@ -320,18 +312,19 @@ def with_crowds(name: str) -> pd.DataFrame:
 noisy = pd.concat([with_crowds(name) for name in TRAINED])
 noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], strict=True)
 
+# %%
+doubled = noisy[noisy["noise"] == "twice the noise"]
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
 # Computed by faceworld.scorecard.audits.differences_from_reference.
-doubled = noisy[noisy["noise"] == "twice the noise"]
 ends = 100 * doubled.groupby("raters")["value"].max()
 title = f"Largest departure: {ends.iloc[0]:.1f} points with one rater, {ends.iloc[-1]:.1f} with the most"
 figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE, title)
 _ = figure.axes[0].set_ylim(0, None)
 
-# %% tags=["hide-input"]
-ends = ("with one rater", f"with {CROWDS[-1]}")
-calibrated = say_ends(noisy[noisy["noise"] == "calibrated"], "raters", *ends)
-Markdown("With the calibrated noise, which the figure leaves out:\n\n" + calibrated)
+# %%
+calibrated = noisy[noisy["noise"] == "calibrated"]
+at_ends(calibrated, "raters", ("one rater", f"{CROWDS[-1]} raters"))
 
 # %% [markdown]
 # A wrong label turns an error into a right answer and a right answer into an error. So differences can shrink,
@@ -346,7 +339,8 @@ Markdown("With the calibrated noise, which the figure leaves out:\n\n" + calibra
 # The book's crowd takes {term}`perceived gender` from the shape of a face and from beard, makeup and hair, by
 # strengths that [](06_annotation_ingestion) assumes. Each such sign is a {term}`cue`. Here all three strengths
 # are multiplied: zero is a crowd that looks at the shape alone, one is the book's. The base faces are shaved
-# and hardly made up, so hair is the cue that is left.
+# and hardly made up, so hair is the cue that is left. The tables have the labels that change, and the effect of long hair
+# on errors on women, in points.
 
 # %%
 CUES = (0.0, 1.0, 2.0, 3.0)  # times the strength of the book's raters
@@ -379,15 +373,6 @@ women = women.assign(points=display_names.estimates_in_points(women)).rename(
 )
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
-# %% tags=["hide-input"]
-ends = 100 * women.pivot_table("estimate", "model", "cues times", sort=False).iloc[:, [0, -1]]
-Markdown(
-    "The effect of long hair on errors on women, in points, from raters who look at the shape alone "
-    "to those with the strongest cues: "
-    + "; ".join(f"{name} {first:+z.1f} to {last:+z.1f}" for name, (first, last) in ends.T.items())
-    + "."
-)
-
 # %% [markdown]
 # Such raters sometimes call a short-haired woman a man. A model that answers *woman* is then wrong by their
 # label, and one that answers *man* is right by it. So the effect of hair can grow for a model that reads such
@@ -402,7 +387,8 @@ Markdown(
 # [N1](n01_truth_scorecard). The figure takes three cells, chosen by the size of their true effect.
 # It shows how often McNemar's test finds each, in its mid-p form {cite:p}`mid-p`. The lines are the {term}`power`
 # formula of [](16_planning), which knows only two error rates and their correlation within pairs. A mark that
-# lies off its line by more than its interval shows where the formula promises too little or too much.
+# lies off its line by more than its interval shows where the formula promises too little or too much. The first table
+# counts such sizes, and has the largest distance of formula and audits.
 
 # %%
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
@@ -417,32 +403,50 @@ known = known.reset_index(drop=True)
 nearest = [(known["effect"].abs() - size).abs().idxmin() for size in (0.02, 0.05, 0.1)]
 
 
-# %% tags=["hide-cell"]
-def power_of_cell(row: pd.Series) -> pd.DataFrame:
-    """How often audits of several sizes find the effect in a cell, and what the formula says."""
+# %%
+def errors_of(row: pd.Series) -> np.ndarray:
+    """Errors of a model in one cell, at both levels of an attribute (faces, 2)."""
     levels = [slice(None) if pd.isna(row[name]) else row[name] for name in AXES]
-    cell = pool[row["model"]][:, *levels]
+    return pool[row["model"]][:, *levels]
+
+
+# %%
+def design_of(errors: np.ndarray) -> effects.Design | None:
+    """What the formula knows; it is not made for an error rate of 0 or 1 at one level."""
     # The formula takes effects that raise errors; naming the levels anew changes nothing else.
-    ordered, design = cell[:, np.argsort(cell.mean(axis=0))], None
+    ordered = errors[:, np.argsort(errors.mean(axis=0))]
     low, high = ordered.mean(axis=0)
     if low > 0 and high < 1:
-        within = float(np.corrcoef(ordered.T)[0, 1])
-        design = effects.Design(high - low, low, within, pairs=1)
-    change, rows = float(np.diff(cell.mean(axis=0))[0]), []
-    for size in SIZES:
-        table = matched_audits(draw_audits(cell, size, n_audits, seed), ["level"])
-        found = int((table["p"] < 0.05).sum())
-        formula = effects.power(size, design) if design else np.nan
-        rmse = np.sqrt(((table["estimate"] - change) ** 2).mean())
-        ends = proportion_confint(found, n_audits, method="wilson")
-        rows.append((size, found / n_audits, *ends, formula, change, rmse))
-    columns = ["transects", "found", "low", "high", "formula", "truth", "rmse"]
-    why = (
-        "" if design else "an error rate of 0 or 1 at one level, for which the formula is not made"
-    )
+        return effects.Design(high - low, low, float(np.corrcoef(ordered.T)[0, 1]), pairs=1)
+    return None
+
+
+# %%
+def power_at(size: int, errors: np.ndarray, design: effects.Design | None) -> dict[str, float]:
+    """How often audits of a size find the effect in a cell, and what the formula says."""
+    change = float(np.diff(errors.mean(axis=0))[0])
+    table = matched_audits(draw_audits(errors, size, n_audits, seed), ["level"])
+    found = int((table["p"] < 0.05).sum())
+    low, high = proportion_confint(found, n_audits, method="wilson")
+    row = {"transects": size, "found": found / n_audits, "low": low, "high": high}
+    row["formula"] = effects.power(size, design) if design else np.nan
+    row["truth"] = change
+    row["rmse"] = np.sqrt(((table["estimate"] - change) ** 2).mean())
+    return row
+
+
+# %%
+NO_LINE = "an error rate of 0 or 1 at one level, for which the formula is not made"
+
+
+def power_of_cell(row: pd.Series) -> pd.DataFrame:
+    """The same for all sizes, with the name of the cell."""
+    errors = errors_of(row)
+    design = design_of(errors)
+    table = pd.DataFrame([power_at(size, errors, design) for size in SIZES])
     name = f"{row['model']}, {row['cell']}: {CONTRASTS[row['attribute']]}"
     name = with_minus(f"{name}, {100 * row['effect']:+z.1f} points")
-    return pd.DataFrame(rows, columns=columns).assign(reason=why, cell=name)
+    return table.assign(reason="" if design else NO_LINE, cell=name)
 
 
 power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
@@ -466,25 +470,14 @@ title = f"With {n_transects} transects found: " + ", ".join(f"{share:.0%}" for s
 ax.set_title(title, fontsize=12)
 _ = figure.legend(loc="outside lower left", title="cell: contrast, true effect")
 
-# %% tags=["hide-input"]
-here = power[power["transects"] == n_transects]
-words = "; ".join(f"*{row.cell}*: {row.found:.0%}" for row in here.itertuples())
-lined = power[power["reason"] == ""]
-gap = (lined["found"] - lined["formula"]).abs().max()
-beside = (~lined["formula"].between(lined["low"], lined["high"])).sum()
-without = power[power["reason"] != ""].groupby("cell", sort=False)["reason"].first()
-missing = "".join(f" No line is drawn for *{cell}*: it has {why}." for cell, why in without.items())
-Markdown(
-    (f"With {n_transects} transects the test finds {words}. " if words else "")
-    + (
-        f"Where there is a line, formula and repeated audits differ by at most {100 * gap:.0f} "
-        "points over all sizes, part of which is the finite number of audits; in "
-        f"{beside} of {len(lined)} places the formula lies outside of a mark's interval."
-        if len(lined)
-        else "The formula gives no line here."
-    )
-    + missing
+# %%
+beside = power.assign(
+    gap=100 * (power["found"] - power["formula"]).abs(),
+    outside=(power["formula"] < power["low"]) | (power["formula"] > power["high"]),
 )
+beside = beside.groupby("cell", sort=False).agg({"gap": "max", "outside": "sum"})
+beside = beside.rename(columns={"gap": "largest gap (points)", "outside": "sizes outside"})
+beside.style.format("{:.0f}", na_rep="no formula", subset="largest gap (points)")
 
 # %%
 rmse = power.assign(points=100 * power["rmse"]).pivot_table(
@@ -493,7 +486,7 @@ rmse = power.assign(points=100 * power["rmse"]).pivot_table(
 rmse.style.format("{:.1f}")
 
 # %% [markdown]
-# The table shows the RMSE of the same three cells, in points. Honest estimates have half the error with four
+# The second table shows the RMSE of the same three cells, in points. Honest estimates have half the error with four
 # times the transects. The failures above were of another kind: more transects would leave them as they are.
 
 # %% [markdown]
@@ -576,18 +569,6 @@ tipped.rename(CONTRASTS, level="attribute").style.format(
 # The rows are in points. An auditor can compute the tipping point in ignorance of earrings. It says how much they would have to change the error rate to account for the whole estimate. *Hidden does* is
 # their true effect, which only this world tells. Where it stays below the tipping point, the estimate survives. It may still be several points off.
 
-# %% tags=["hide-input"]
-model, axis = tipped["hidden does"].abs().idxmax()
-count = tipped["explained away"].value_counts()
-gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
-Markdown(
-    f"The hidden attribute changes errors most for the {model} model when it comes with "
-    f"{CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. "
-    f"Estimates that are clear of zero: {gone + kept}. It explains {gone} of these away. For the "
-    f"other {kept} it does less than the estimate, or works against it. Estimates without a clear "
-    f"effect: {none}."
-)
-
 
 # %%
 def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
@@ -596,6 +577,7 @@ def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
     return wide.sub(wide.iloc[:, 0], axis=0).abs().max()
 
 
+# %%
 spoiled = {
     "steps along raw normals": entangled.groupby("share")["value"].max(),
     "one rater, twice the noise": doubled.groupby("raters")["value"].max()[::-1],
@@ -657,7 +639,6 @@ def draw_rungs(ax, table: pd.DataFrame) -> None:
     ax.set_xticks(range(len(names)), [name.replace(", ", "\n") for name in names])
 
 
-# %% tags=["hide-cell"]
 def draw_ladder(model: str) -> None:
     """A model's estimates of all arms over the truth."""
     contrasts = ladders[model].groupby("contrast", sort=False)
@@ -695,22 +676,25 @@ ARMS = list(rungs["arm"].unique())
 judged = rungs[rungs["scope"] == "cell"]
 pd.crosstab(judged["arm"], judged["verdict"]).reindex(ARMS).dropna(how="all")
 
-# %% tags=["hide-input"]
+# %%
 KEYS = ["model", "attribute", "cell"]
 wide = 100 * judged.pivot_table("estimate", KEYS, "arm", sort=False)[ARMS]
 true_points = 100 * judged.groupby(KEYS, sort=False)["truth"].first()
 without_leaks = stage.load("11_who_was_right", "matched_papers.parquet")
 without_leaks = without_leaks.query("arm == 'papers, doses'").set_index(KEYS)["estimate"]
-off = (100 * without_leaks.loc[wide.index] - true_points).abs() > (
-    wide[ARMS[0]] - true_points
-).abs()
+
+# %%
+as_audited = (wide[ARMS[0]] - true_points).abs()
+farther = (100 * without_leaks.loc[wide.index] - true_points).abs() > as_audited
+
+# %% tags=["hide-input"]
 question(
     "With every leak held, {off} of {n} estimates lie farther from the truth than as audited. One sample's "
     "luck, its doses and its base faces can weigh as much as all leaks. Are these more than half?",
-    margin=off.mean() - 0.5,
-    error=np.sqrt(0.25 / len(off)),
-    off=off.sum(),
-    n=len(off),
+    margin=farther.mean() - 0.5,
+    error=np.sqrt(0.25 / len(farther)),
+    off=farther.sum(),
+    n=len(farther),
 )
 
 # %% [markdown]
@@ -824,7 +808,7 @@ def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     return error_rates.majority(scores["gender"])
 
 
-# %% tags=["hide-input"]
+# %%
 def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
     """Effects of a change of the audit's images on errors, by gender and hair, and averaged."""
     pictures = render_to_store(changed, image_size, stage.path(f"{name}.npy"), device=device)
@@ -860,17 +844,15 @@ alone["clear"] = (alone["low"] > 0) | (alone["high"] < 0)
 # %%
 passed = ~alone.groupby("candidate")["clear"].any()
 PLACEBOS = [name for name in placebos if passed.get(name, True)]
+failed = [name.replace("_", " ") for name in CANDIDATES if not passed[name]]
 
 # %%
 alone["points"] = display_names.estimates_in_points(alone)
-
-# %%
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
 by_do["placebo"] = passed.map({True: "yes", False: "no"})
 by_do.rename(lambda name: name.replace("_", " "))
 
 # %% tags=["hide-input"]
-failed = [name.replace("_", " ") for name in CANDIDATES if not passed[name]]
 Markdown(
     f"Not harmless, and no placebo: {', '.join(failed)}. What fails is left out below."
     if failed
@@ -903,7 +885,7 @@ alarms, after_holm = in_cells["p"] < plan.level, effects.holm(in_cells["p"]) < p
 of_audit = rungs[(rungs["arm"] == ARMS[0]) & (rungs["scope"] == "cell")].reset_index(drop=True)
 axis_alarms = of_audit["p"] < plan.level
 
-# %%
+# %% tags=["remove-cell"]
 cells = np.array([cell for axis, cell in planned.comparisons if axis == "skin_colour"])
 number = in_cells.groupby(["model", "placebo"]).cumcount()
 done = in_cells[["model", "placebo"]].assign(cell=cells[number])
@@ -911,14 +893,15 @@ plan.families["placebo directions"].check(
     [*done.itertuples(index=False, name=None), *product(TRAINED, failed, cells)]
 )
 
-# %% tags=["hide-input"]
-Markdown(
-    f"Of {len(alarms)} cells of placebos, {alarms.sum()} ({alarms.mean():.1%}) have p below {plan.level}; "
-    f"without any effect at most {plan.level:.0%} should, which is {plan.level * len(alarms):.0f}. After Holm's "
-    f"adjustment over all of them, {after_holm.sum()} {'is' if after_holm.sum() == 1 else 'are'} left. "
-    f"Along the three axes of the audit it is {axis_alarms.sum()} of {len(axis_alarms)}. A placebo's "
-    f"cell would show an effect of {100 * in_cells['mde'].median():.1f} points four times out of five."
-)
+# %%
+counts = {
+    "placebos, p below the level": f"{alarms.sum()} of {len(alarms)} cells",
+    "the same without any effect, at most": f"{plan.level * len(alarms):.0f}",
+    "placebos, after Holm's adjustment": f"{after_holm.sum()}",
+    "axes of the audit, p below the level": f"{axis_alarms.sum()} of {len(axis_alarms)} cells",
+    "effect that four of five cells would show": f"{100 * in_cells['mde'].median():.1f} points",
+}
+pd.Series(counts).to_frame("this run")
 
 # %% [markdown]
 # Cells of one model share their faces, so alarms come in company. A fixed random direction moves every parameter a little, so it may have a small
@@ -952,7 +935,7 @@ claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
 # the risk difference RD, when $|\delta\gamma| \ge |\mathrm{RD}|$. So every δ has a tipping point, the γ that
 # would be needed. But which δ? It is unknown for an
 # unannotated attribute. A benchmark gives an idea. Forget the other annotated attributes, one after another, and see
-# how far each would have leaked.
+# how far each would have leaked. The largest leak along an axis is the benchmark.
 
 
 # %%
@@ -966,9 +949,8 @@ def forget(name: str) -> pd.Series:
     """Leakage of an annotated attribute along each axis, had it not been annotated."""
     others = [other for other in OFF_GRID if other != name]
     seen = facerender.visible_scores(faces_along(unit.select(others).normals))[name]
-    return (
-        truth.parameter_effects(seen).query("scope == 'average'").set_index("attribute")["effect"]
-    )
+    leakage = truth.parameter_effects(seen).query("scope == 'average'")
+    return leakage.set_index("attribute")["effect"]
 
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
@@ -980,16 +962,10 @@ fair = benchmark >= average_leak[AXES].abs()
 # %%
 forgotten.loc[f"{hidden_name}, in fact"] = average_leak
 forgotten = forgotten[AXES].rename(lambda name: name.replace("_", " "))
-forgotten.rename(columns=CONTRASTS).round(2)
-
-# %% tags=["hide-input"]
-lines = [
-    f"- {CONTRASTS[axis]}: the benchmark leaks {benchmark[axis]:.2f}, {hidden_name} "
-    f"{abs(average_leak[axis]):.2f}; it "
-    f"**{'was large enough' if fair[axis] else 'would have promised too much'}**."
-    for axis in AXES
-]
-Markdown("\n".join(lines))
+forgotten = forgotten.round(2).astype(object)
+forgotten.loc["benchmark"] = benchmark.round(2)
+forgotten.loc["benchmark is large enough"] = fair.map({True: "yes", False: "no"})
+forgotten.rename(columns=CONTRASTS)
 
 # %% [markdown]
 # The benchmark is as good as the likeness between annotated attributes and hidden ones. It knows how far the
@@ -1059,7 +1035,11 @@ claims["part"] = claims.set_index(KEYS).index.map(parts_of.to_dict())
 # %%
 claims["part"] = 100 * claims["part"].abs()
 claims["share"] = claims["part"] / (100 * claims["estimate"].abs())
+
+# %%
 ASKED_OF = ["tipping γ", "E-value", "Γ"]
+rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]
+rank["effects"] = claims[ASKED_OF].notna().sum()
 
 
 # %% tags=["hide-cell"]
@@ -1083,14 +1063,11 @@ for ax, measure in zip(axes, ASKED_OF, strict=True):
         ax.plot(rows[measure], rows["part"], look.marker, color=look.colour, label=name)
     ax.set(xscale="log", xlabel=f"{measure} (n = {len(usable)} effects)", ylabel="part (points)")
     few_plain_ticks(ax, usable[measure])
-ranks = claims[[*ASKED_OF, "part"]].corr("spearman").loc[ASKED_OF, "part"]
 panels.legend_above(figure)
-title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in ranks)
+title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in rank["part"])
 titled(figure, title, 8)
 
 # %%
-rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]
-rank["effects"] = claims[ASKED_OF].notna().sum()
 rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)
 
 # %% [markdown]

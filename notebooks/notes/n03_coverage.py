@@ -17,6 +17,31 @@
 #
 # *You need [N1](n01_truth_scorecard) (the scorecard). Reading: {{minutes}} minutes.*
 
+# %% [markdown]
+# ## Question
+#
+# A 95 % interval promises to hold the truth in nineteen of twenty studies. Does it? We repeat studies and
+# count: with images or transects as units, with few faces and rare errors, with other raters, and where every
+# effect is zero.
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | Part | In this note |
+# |---|---|
+# | **Unit** | one whole audit, drawn again and again |
+# | **Intervention** | the unit that is resampled, the size of an audit, the rate of errors, the raters |
+# | **Held fixed** | the population, and the estimator that an interval belongs to |
+# | **Outcome** | whether an interval holds its estimand, and whether an audit raises an alarm |
+# | **Estimand** | {term}`coverage` of nominal 95 % intervals |
+# | **Known failure** | the simulated errors of an audit depend on each other in one way only, a tie within transects |
+# :::
+
 # %% tags=["hide-cell"]
 from dataclasses import replace
 
@@ -47,11 +72,9 @@ n_transects = 400
 n_audits = 100
 n_sweep = 60
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("n03_coverage", profile=profile, device=device, seed=seed)
 figures.style()
-TRAINED = ("celeba-like", "fairface-like", "plantskin")
-AXES = ["skin_colour", "hair_length", "gender"]
 
 # %% [markdown]
 # ```{glue:figure} units
@@ -62,31 +85,6 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # attributes that differ within transects (filled) and attributes of the face (open). Grey is the acceptable range.
 # Which unit would you resample? Drawn under “[Images or transects?](#images-or-transects)”
 # ```
-
-# %% [markdown]
-# ## Question
-#
-# A 95 % interval promises to hold the truth in nineteen of twenty studies. Does it? We repeat studies and
-# count: with images or transects as units, with few faces and rare errors, with other raters, and where every
-# effect is zero.
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | Part | In this note |
-# |---|---|
-# | **Unit** | one whole audit, drawn again and again |
-# | **Intervention** | the unit that is resampled, the size of an audit, the rate of errors, the raters |
-# | **Held fixed** | the population, and the estimator that an interval belongs to |
-# | **Outcome** | whether an interval holds its estimand, and whether an audit raises an alarm |
-# | **Estimand** | {term}`coverage` of nominal 95 % intervals |
-# | **Known failure** | the simulated errors of an audit depend on each other in one way only, a tie within transects |
-# :::
 
 # %% [markdown]
 # (images-or-transects)=
@@ -102,7 +100,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # Which coverage is good enough? Few methods hit the nominal rate exactly, so we allow a band of a few points
 # around it. Below the band an auditor is misled clearly more often than announced. Above it, intervals are
 # wider than they need to be. Coverage is itself a count of audits. It leaves the band beyond Monte-Carlo error
-# only if its own interval lies outside.
+# only if its own interval lies outside: the last column of the table counts these entries.
 
 # %%
 study = scorecard.coverage_study("coverage", profile)
@@ -161,16 +159,11 @@ for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False
 axes[-1].set_xlabel("coverage (%)")
 panels.legend_above(figure, columns=2).legends[0].set_title(title, {"size": 12})
 
-# %% tags=["hide-input"]
-lines = []
-for name, part in study.groupby("estimator", sort=False):
-    out, far = (int(flags[part.index].sum()) for flags in (outside, clearly))
-    lines.append(
-        f"- **{name}**: {part['coverage'].min():.1%} to {part['coverage'].max():.1%}; "
-        f"{out} of {len(part)} entries outside {BAND[0]:.0%} to {BAND[1]:.0%}, "
-        f"{far} of them beyond Monte-Carlo error."
-    )
-Markdown("\n".join(lines))
+# %%
+entries = study.assign(outside=outside, clearly=clearly).groupby("estimator", sort=False)
+shown = entries["coverage"].agg(["size", "min", "max"]).join(entries[["outside", "clearly"]].sum())
+shown.columns = ["entries", "lowest", "highest", "outside the band", "clearly outside"]
+shown.style.format("{:.1%}", subset=["lowest", "highest"])
 
 # %% [markdown]
 # An interval can be wrong in both directions. Resampling images ignores the match, so intervals of manipulated
@@ -203,16 +196,19 @@ wide.rename_axis(columns=["errors", "transects"])
 # Columns are the rate of errors and the number of transects, entries are per cent. A triangle that points down
 # marks coverage below the band beyond Monte-Carlo error, one that points up coverage above it. A dash means
 # that every audit lacked an interval. With few errors a level of an attribute may have zero of them. Its log
-# odds would be infinite, and the audit is left out.
+# odds would be infinite, and the audit is left out. The next table counts the triangles. It also has the shares of an
+# entry's intervals that exist, and that have no end.
 
 
-# %% tags=["hide-input"]
-exist, endless = grid["estimable"].min(), grid["unbounded"].max()
-Markdown(
-    f"Beyond Monte-Carlo error, {below.sum()} of {grid['coverage'].notna().sum()} entries are below the band and "
-    f"{above.sum()} above it. At worst {exist:.0%} of an entry's intervals exist, and coverage is then that of the "
-    f"audits that had one. At most {endless:.0%} of an entry's intervals have no end."
-)
+# %%
+summary = {
+    "entries": grid["coverage"].notna().sum(),
+    "clearly below the band": below.sum(),
+    "clearly above the band": above.sum(),
+    "intervals that exist, at least": f"{grid['estimable'].min():.0%}",
+    "intervals without an end, at most": f"{grid['unbounded'].max():.0%}",
+}
+pd.Series(summary).to_frame("grid")
 
 # %% [markdown]
 # Score intervals are too wide rather than too narrow when errors are rare. They allow for errors that an audit
@@ -246,6 +242,8 @@ alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 # noise.
 
 # %%
+TRAINED = ("celeba-like", "fairface-like", "plantskin")
+AXES = ["skin_colour", "hair_length", "gender"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_index(audit.index)
@@ -403,12 +401,14 @@ rated = rated.assign(**held, attribute=rated["axis"].map(dict(enumerate(AXES))))
 over_studies = rated.pivot_table(list(held), ["study", "attribute"], sort=False)[list(held)]
 over_studies.rename(truth.CONTRASTS, level="attribute").style.format("{:.1%}")
 
-# %% tags=["hide-input"]
+# %%
 own, shared = (rated[rated["study"] == study][list(held)].mean() for study in STUDIES)
 of_gender = over_studies.loc[("one panel for all", "gender"), "transects"]
 usual, twice, whole = held
 with_panel = rated[rated["study"] == "one panel for all"].groupby("audit")[list(held)].mean()
 mended = with_panel[whole] - with_panel[usual]  # share of intervals, in each audit
+
+# %% tags=["hide-input"]
 claim(
     "With one panel of five, resampled raters make intervals wider. **In this run** the usual interval "
     "holds the effect there in {shared:.0%} of cases, and the effect of gender in {gender:.0%}. With whole "
@@ -464,11 +464,11 @@ def half_widths(name: str) -> pd.DataFrame:
 
 # %%
 of_book = pd.concat({name: half_widths(name) for name in TRAINED}, names=["model", "attribute"])
+wider = of_book["± with raters"] / of_book["±"] - 1
 shown = of_book.drop(columns="error").rename(truth.CONTRASTS, level="attribute")
 shown.style.format("{:z.2f}")
 
 # %% tags=["hide-input"]
-wider = of_book["± with raters"] / of_book["±"] - 1
 claim(
     "**In this run** resampled raters widen each interval of the book's audit by at most {most:.1%}, so the "
     "chapters keep the usual one. An interval that is too narrow by so much holds its effect less often than it "
@@ -516,13 +516,10 @@ glue(
 full = grid[grid["estimable"] == 1]["coverage"]
 audits_of_grid = int(grid["audits"].max())
 random = seeding.rng(seed, "exercise: honest intervals")
-entries = len(full)
-honest = random.binomial(audits_of_grid, 0.95, size=(1000, entries)) / audits_of_grid
+honest = random.binomial(audits_of_grid, 0.95, size=(1000, len(full))) / audits_of_grid
 assert abs(honest.mean() - 0.95) < 0.005
-Markdown(
-    f"The smallest of {entries} honest shares, each of {audits_of_grid} audits, is {np.median(honest.min(axis=1)):.1%} "
-    f"in the middle of many repetitions. The smallest of the grid, where every interval exists, is {full.min():.1%}."
-)
+smallest = {"honest, middle of repetitions": np.median(honest.min(axis=1)), "grid": full.min()}
+pd.Series(smallest).map("{:.1%}".format).to_frame(f"smallest of {len(full)} shares")
 
 # %% [markdown]
 # The least of many shares is low by chance alone. So compare it with the least of honest shares, or widen its

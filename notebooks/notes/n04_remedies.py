@@ -17,6 +17,8 @@
 #
 # *This note belongs to chapter 13. It has the other measures of the papers on flips, and tries what could
 # save an audit whose generator moves too much. Reading: {{minutes}} minutes.*
+#
+# The first cells load what that chapter computed: scores, vectors and codes of its faces.
 
 # %% tags=["hide-cell"]
 from dataclasses import replace
@@ -64,6 +66,9 @@ n_do = 300
 # %% tags=["remove-cell"]
 stage = Stage("n04_remedies", profile=profile, device=device, seed=seed)
 figures.style()
+NARROW = 4.8  # inches; a phone shows this width with its text still readable
+
+# %%
 renders = stage.load("02_face_world", "celeba-like.npy")
 classifier = networks.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
 
@@ -82,15 +87,14 @@ along_fitted = stage.load("13_sensitivity_flips", "along_fitted.parquet")
 
 # %%
 SMILES, NEAR, LAMBDAS = 0.5, (0.3, 0.7), np.linspace(-1, 1, 5)  # as in chapter 13
-NARROW = 4.8  # inches; a phone shows this width with its text still readable
-
-# %%
 drawn, after_chance = directions.pop("random"), scores.pop("random")
 at_rest = scores.pop("at rest")
 VECTORS = [name for name in directions if name != "Smiling"]
 ends_of = dict(zip(directions, stage.load("13_sensitivity_flips", "ends.npy"), strict=True))
 truth = mean_changes(by_hand)
 positive, blind = at_rest >= SMILES, accuracy.index[accuracy["low"] <= 0.5]
+
+# %%
 generator = faceworld.WGANGenerator(device, image_size)
 z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
@@ -100,13 +104,19 @@ attributes = celeba.celeba_attributes(population.parameters)
 seen, unseen = slice(n_train), slice(n_train, None)
 
 
-# %% tags=["hide-cell"]
+# %%
 def score(pictures):
     """Probability of a smile of images (…, 3, height, width), in the shape of the leading axes."""
     flat = pictures.reshape(-1, *pictures.shape[-3:])
     return networks.predict(classifier, flat).reshape(pictures.shape[:-3])
 
 
+def clear(table):
+    """Whether an interval excludes zero."""
+    return (table["low"] > 0) | (table["high"] < 0)
+
+
+# %% tags=["hide-cell"]
 def listed(names):
     """Attributes as a sentence lists them."""
     *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
@@ -126,11 +136,6 @@ def with_interval(table, form, missing="no codes"):
 def spoken(name):
     """The name of an attribute as a table's row has it."""
     return name.replace("_", " ")
-
-
-def clear(table):
-    """Whether an interval excludes zero."""
-    return (table["low"] > 0) | (table["high"] < 0)
 
 
 # %% [markdown]
@@ -162,13 +167,12 @@ pd.DataFrame(told).rename(spoken).rename(columns={"near the boundary": title})
 # The next figure repeats four panels of the paper. It shows the change of the score and the net share of decisions that flip, for
 # all codes and for those near the boundary. All panels of a row have the same scale.
 
-# %%
+# %% tags=["hide-cell"]
 SHOWN = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Cheekbones")
 PANELS = {"score sensitivity": "score, all codes", "near the boundary": "score, near the boundary"}
 PANELS |= {"net": "net flips, all codes", "net near the boundary": "net flips, near the boundary"}
 
 
-# %% tags=["hide-cell"]
 def draw_curves(panels, height, sharey="row"):
     """Lines with bands of measures against the step, a panel each, two in a row."""
     size = (NARROW, height)
@@ -178,7 +182,7 @@ def draw_curves(panels, height, sharey="row"):
             line = curves[(curves["vector"] == name) & (curves["measure"] == measure)]
             band = {"color": look.colour, "alpha": 0.15, "linewidth": 0}
             axis.fill_between(line["λ"], line["low"], line["high"], **band)
-            mark = {"color": look.colour, "marker": look.marker, "label": name.replace("_", " ")}
+            mark = {"color": look.colour, "marker": look.marker, "label": spoken(name)}
             axis.plot(line["λ"], line["estimate"], **mark)
         axis.axhline(0, color=figures.BLACK, linewidth=1)
         axis.set(xlabel="step λ", ylabel="change", xticks=(-1, 0, 1))
@@ -230,7 +234,8 @@ doses.style.format("{:+z.3f}", subset="slope").format("{:.0%}", subset="monotone
 # Flips mean little if answers jump between neighbouring codes anyway. The
 # paper draws codes on straight lines between pairs of codes of the same class and asks how many
 # keep the class. It reports <!-- paper --> 98 %. We use no code in two lines, so that the lines
-# are independent and Wilson's interval applies. The sentence below compares with random codes, because a common class is easy to keep.
+# are independent and Wilson's interval applies. The last column has the share of random codes with this class, because
+# a common class is easy to keep. The second table has the share with a smile, and with a score near the boundary.
 
 # %%
 between, ends = sensitivity.lines(z.cpu().numpy(), positive, seed)
@@ -238,32 +243,31 @@ on_lines = generator.synthesize(torch.from_numpy(between).float())
 both_smile = positive[ends[:, 0]]
 kept = (score(as_uint8(on_lines)) >= SMILES) == both_smile
 sides = {"total": kept, "positive": kept[both_smile], "negative": kept[~both_smile]}
-kept_class = share_table(sides, "ends")
 
 # %%
-kept_class.style.format(precision=3, na_rep="no codes")
+kept_class = share_table(sides, "ends")
+of_random = {"positive": positive.mean(), "negative": 1 - positive.mean()}
+kept_class["of random codes"] = pd.Series(of_random)
+kept_class.style.format(precision=3, na_rep="—")
+
+# %%
+seen_smiling = {"samples": at_rest, "renders": networks.predict(classifier, renders[unseen])}
+seen_smiling = {
+    name: {
+        "smile": (one >= SMILES).mean(),
+        "near the boundary": ((one > NEAR[0]) & (one < NEAR[1])).mean(),
+    }
+    for name, one in seen_smiling.items()
+}
+pd.DataFrame(seen_smiling).T.style.format("{:.0%}")
 
 # %% tags=["hide-input"]
-told = []
-of_renders = networks.predict(classifier, renders[unseen])
-sides = {"positive": ("smile", positive.mean()), "negative": ("do not smile", 1 - positive.mean())}
-for side, (do, base) in sides.items():
-    row = kept_class.loc[side]
-    told.append(
-        f"Between two codes that {do}, {row['estimate']:.0%} [{row['low']:.0%}, {row['high']:.0%}] "
-        f"keep the class. Of random codes {base:.0%} have it."
-        if row["n"]
-        else f"There are no two codes that {do}."
-    )
-doubt = [np.mean((one > NEAR[0]) & (one < NEAR[1])) for one in (at_rest, of_renders)]
-told.append(
-    f"The classifier sees a smile in {positive.mean():.0%} of the samples and in "
-    f"{(of_renders >= SMILES).mean():.0%} of the renders held out. Its score lies between "
-    f"{NEAR[0]} and {NEAR[1]} for {doubt[0]:.0%} of the samples and {doubt[1]:.0%} of the renders."
+few_smile = seen_smiling["samples"]["smile"] < 0.5 * seen_smiling["renders"]["smile"]
+Markdown(
+    "Rates among codes that smile rest on few codes, and their intervals are wide."
+    if few_smile
+    else "Among the samples, smiles are at least half as common as among the renders."
 )
-if positive.mean() < 0.5 * (of_renders >= SMILES).mean():
-    told.append("Rates among codes that smile rest on few codes, and their intervals are wide.")
-Markdown(" ".join(told))
 
 # %% [markdown]
 # ### Two attributes at once
@@ -272,6 +276,7 @@ Markdown(" ".join(told))
 # steps do one by one. For each code we take the change of the decision along both vectors, and
 # subtract the changes along either. The mean is the net share of flips *beyond the sum*. We also walk random directions
 # in pairs, because the score bends along any path. We read all pairs together, so Bonferroni's inequality widens the intervals.
+# The table is in per cent of codes. Its last column asks whether a pair is clear of zero and beyond all random ones.
 
 # %%
 chosen = z[:200]
@@ -302,20 +307,15 @@ for pair, both in together.items():
 crossed = 100 * pd.DataFrame(crossed).T.rename_axis(["first vector", "second vector"])
 
 # %%
-shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
-shown = shown.assign(**{"beyond the sum, per cent": with_interval(crossed, "+z.1f")})
-shown.rename(spoken)
+of_attributes = crossed.index.get_level_values(0).isin(CROSSED)
+farthest_pair = crossed.loc[~of_attributes, "estimate"].abs().max()
+beyond_chance = clear(crossed) & (crossed["estimate"].abs() > farthest_pair)
 
-# %% tags=["hide-input"]
-named = crossed.index.get_level_values(0).isin(CROSSED)
-largest = crossed.loc[~named, "estimate"].abs().max()
-found = crossed[named & clear(crossed) & (crossed["estimate"].abs() > largest)]
-told = [f"{listed(pair)} ({size:+z.1f})" for pair, size in found["estimate"].items()]
-Markdown(
-    f"Net flips, in per cent of {len(chosen)} codes. Pairs of random directions go up to "
-    f"{largest:.1f} beyond their sum. Clear of zero and beyond all of them: "
-    f"{', '.join(told) or 'no pair of attributes'}."
-)
+# %%
+shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
+shown["beyond the sum"] = with_interval(crossed, "+z.1f")
+shown["beyond random pairs"] = np.where(beyond_chance, "yes", "no")
+shown.rename(spoken)
 
 # %% [markdown]
 # ## Exact directions
@@ -371,7 +371,7 @@ again = flips.repeated_audits(by_hand, len(few), n_boot, seed)
 beside = flips.repeated_audits(by_hand, len(few), n_boot, seed, n_truth=len(many))
 as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
-# %%
+# %% tags=["remove-cell"]
 for name, step in exact_steps.items():
     walked = to_frame(world.parameters(flips.take_step(few, step)))
     by_do = to_frame(flips.do_step(world, few, step, PARAMETERS[name][0]))
@@ -379,9 +379,11 @@ for name, step in exact_steps.items():
     assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
     assert (apart["artefacts"] > 1e-3).mean() < 0.05
 
-# %% tags=["hide-input"]
+# %%
 missed = exact.index[~exact["holds"].astype(bool)]
 hold = beside.mean(axis=1)
+
+# %% tags=["hide-input"]
 claims.question(
     "With smiling, {held} of {n} intervals along exact directions hold the truth, where {expected:.0%} can be "
     "expected. These miss it: {missed}. All come from the same few codes, so they can miss in "
@@ -403,7 +405,8 @@ claims.question(
 # Fitted vectors of the face world also move other attributes. That is their {term}`leakage`. Each
 # coordinate's change, times what that coordinate does to the score, predicts the error of an
 # estimate. The table has all fitted vectors of chapter 13. Prediction and error agree if effects add up and the listed
-# attributes are all that matters. Pose, light and identity leak as well, and they have no column.
+# attributes are all that matters. Pose, light and identity leak as well, and they have no column. Prediction and error are
+# differences of uncertain numbers, so the sign of a small error may be chance.
 
 # %%
 fitted = flips.compare_sensitivities(along_fitted, truth)
@@ -411,15 +414,10 @@ brought = known_truth.predicted_error(steps, truth)
 fitted["predicted"], fitted["most through"] = brought.sum(axis=1), brought.abs().idxmax(axis=1)
 
 # %%
+agrees = fitted["error"] * fitted["predicted"] > 0
 shown = fitted[["estimate", "truth", "error", "predicted", "most through"]]
+shown = shown.assign(**{"same sign": np.where(agrees, "yes", "no")})
 shown.rename(spoken).style.format("{:+z.3f}", subset=shown.columns[:4])
-
-# %% tags=["hide-input"]
-agreed = int((fitted["error"] * fitted["predicted"] > 0).sum())
-Markdown(
-    f"The prediction has the sign of the error for {agreed} of {len(fitted)} vectors. Both are differences of uncertain "
-    "numbers, so the sign of a small error may be chance."
-)
 
 # %% [markdown]
 # ## Balance the samples
@@ -428,10 +426,13 @@ Markdown(
 # vector. Makeup, lipstick and long hair go together here, and they rarely go with beards. Smiling goes with
 # almost no other attribute, because the population links it to no other.
 
+# %%
+named = attributes.loc[seen, [*VECTORS, "Smiling", "Male"]].astype(float)
+together = named.corr()
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The lower half of a matrix of correlations between binary attributes of the training faces. Makeup, lipstick, long hair and earrings correlate positively with each other; Male correlates negatively with them and positively with beards; Smiling is near zero with all."}, "figure": {"name": "fig-flips-correlations", "caption": "Correlations of the binary attributes among the training faces. After Figure 3 of the paper."}}
 # Computed by faceworld.celeba.celeba_attributes.
-named = attributes.loc[seen, [*VECTORS, "Smiling", "Male"]].astype(float)
-below = named.corr().where(np.tri(named.shape[1], k=-1, dtype=bool)).iloc[1:, :-1]
+below = together.where(np.tri(len(together), k=-1, dtype=bool)).iloc[1:, :-1]
 axis = plt.figure(figsize=(NARROW, 4.6)).gca()
 figures.heatmap(below, ax=axis)
 for number in axis.texts:
@@ -439,7 +440,6 @@ for number in axis.texts:
 axis.grid(False)
 
 # %% tags=["remove-cell"]
-together = named.corr()
 assert n_train < 5000 or together["Smiling"].drop("Smiling").abs().max() < 0.1
 assert n_train < 5000 or together.loc["No_Beard", ["Heavy_Makeup", "Long_Hair"]].min() > 0.1
 
@@ -483,27 +483,29 @@ def brought_along(name, other, kind):
 
 # %%
 pairs = [("smiling", "Smiling"), ("perceived gender", "Male")]
-columns = {
+along = {
     (title, kind): {name: brought_along(name, other, kind) for name in VECTORS}
     for title, other in pairs
     for kind in kinds
 }
-along = pd.DataFrame(columns)
+along = pd.DataFrame(along)
 along.rename(spoken).style.format("{:+z.2f}")
 
+# %%
+far_along = along.abs()
+kept_out = far_along["perceived gender", "unbalanced"] - far_along["perceived gender", "balanced"]
+
 # %% tags=["hide-input"]
-far_along = far = along.abs()
-kept_out = far["perceived gender", "unbalanced"] - far["perceived gender", "balanced"]
 claims.question(
     "What comes along on average, in standard deviations: of perceived gender {plain:.2f} without "
     "balance and {balanced:.2f} with it, and of smiling {smile:.2f} and {smile_balanced:.2f}. Does balancing "
     "keep perceived gender out, on average over vectors?",
     margin=kept_out.mean(),
     error=kept_out.sem(),
-    plain=far["perceived gender", "unbalanced"].mean(),
-    balanced=far["perceived gender", "balanced"].mean(),
-    smile=far["smiling", "unbalanced"].mean(),
-    smile_balanced=far["smiling", "balanced"].mean(),
+    plain=far_along["perceived gender", "unbalanced"].mean(),
+    balanced=far_along["perceived gender", "balanced"].mean(),
+    smile=far_along["smiling", "unbalanced"].mean(),
+    smile_balanced=far_along["smiling", "balanced"].mean(),
 )
 
 # %% [markdown]
@@ -653,7 +655,8 @@ draw_matrix(matrix)
 # A mean change can hide changes in both directions, so the paper also gives a binary form: is a
 # difference perceived at all? We count one if the mean answer of a code moves to another
 # level of its scale. Raters' noise moves answers too. So the raters see every sample a second time, without a
-# step, and we subtract the share of answers that differ then.
+# step, and we subtract the share of answers that differ then. The table has this share, and the number of vectors along
+# which more answers differ.
 
 
 # %%
@@ -670,14 +673,11 @@ noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_af
 # Computed by differs (above) and faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(noticed)
 
-# %% tags=["hide-input"]
-never = [name for name, table in noticed.items() if not clear(table).any()]
-often = twice.mean().rename({"gender": "perceived gender"})
-Markdown(
-    f"Samples that are seen twice get another answer in {often.min():.0%} ({listed([often.idxmin()])}) to "
-    f"{often.max():.0%} ({listed([often.idxmax()])}) of the codes. Along {listed(never) or 'no vector'} "
-    "the share is within chance of that of samples seen twice, in every attribute."
-)
+# %%
+often = twice.mean().rename("seen twice")
+vectors = pd.DataFrame({name: clear(table) for name, table in noticed.items()}).sum(axis=1)
+told = often.map("{:.0%}".format).to_frame().assign(**{"vectors with a difference": vectors})
+told.rename({"gender": "perceived gender"}).rename(spoken)
 
 # %% [markdown]
 # (better-controlled)=
@@ -698,7 +698,7 @@ Markdown(
 OWN = {"Young": "age", "Heavy_Makeup": "makeup", "No_Beard": "facial_hair"}
 OWN |= {"Pale_Skin": "skin_colour", "Long_Hair": "hair_length"}
 
-# %% tags=["hide-cell"]
+# %%
 here = known_truth.audit_codes
 ends = [here, *(flips.take_step(here, steps[name]) for name in OWN)]
 faces = torch.cat([world.parameters(codes) for codes in ends])
@@ -731,9 +731,11 @@ for where, seen_there in changes.items():
 told = {where: with_interval(table, ".0%") for where, table in shares.items()}
 pd.DataFrame(told).rename(spoken).rename_axis("vector")
 
-# %% tags=["hide-input"]
+# %%
 shares = pd.DataFrame({where: table["estimate"] for where, table in shares.items()})
 more = shares["face world"] - shares["learned"]
+
+# %% tags=["hide-input"]
 claims.question(
     "On average over vectors, {here:.0%} of what raters see change in the face world is the vector's own "
     "attribute, and {there:.0%} in the learned generator. Is the face world better controlled, on average over these "
@@ -782,22 +784,25 @@ moves = {name: change.to_numpy() for name, change in along_fitted.items()}
 moves["Smiling"] = along_exact["Smiling"].to_numpy()
 tested = split_by_smile(moves, seen_smiles)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: what is left of the score's change along fitted vectors once the change of the seen smile is taken out."}, "figure": {"name": "fig-flips-rests", "caption": "The rest along fitted vectors of the known-truth generator, 95 % bootstrap intervals, and the truth by intervention."}}
-# Computed by split_by_smile (under "Take the smile out") with
-# faceaudit.sensitivity.measures.decompose_score_change.
+# %%
 rests = pd.DataFrame({name: table.loc["rest"] for name, table in tested.items()}).T
 rests["truth"] = truth["estimate"]
-held = rests["truth"].between(rests["low"], rests["high"])
-axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(rests))).gca()
-figures.forest(rests, rests["truth"], "change of the smile score, without the smile", axis)
-title = f"{held.sum()} of {len(rests)} intervals of the rest\nhold the truth"
-_ = axis.set_title(title, pad=34, fontsize=12)
 
-# %% tags=["hide-input"]
+# %%
 checked = {"total": fitted, "rest": rests}
 holds = {k: one["truth"].between(one["low"], one["high"]).sum() for k, one in checked.items()}
 off = {k: (one["estimate"] - one["truth"]).astype(float).abs() for k, one in checked.items()}
 nearer = off["total"] - off["rest"]
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: what is left of the score's change along fitted vectors once the change of the seen smile is taken out."}, "figure": {"name": "fig-flips-rests", "caption": "The rest along fitted vectors of the known-truth generator, 95 % bootstrap intervals, and the truth by intervention."}}
+# Computed by split_by_smile (under "Take the smile out") with
+# faceaudit.sensitivity.measures.decompose_score_change.
+axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(rests))).gca()
+figures.forest(rests, rests["truth"], "change of the smile score, without the smile", axis)
+title = f"{holds['rest']} of {len(rests)} intervals of the rest\nhold the truth"
+_ = axis.set_title(title, pad=34, fontsize=12)
+
+# %% tags=["hide-input"]
 claims.question(
     "The totals hold the truth for {hold[total]} of {n} vectors and are {total:.3f} off on average. The "
     "rests hold it for {hold[rest]} and are {rest:.3f} off. Does taking out the smile bring the audit "
@@ -827,6 +832,13 @@ explained = split_by_smile(score_change, smile_change)
 mean_smile = pd.Series({name: abs(change.mean()) for name, change in smile_change.items()})
 smiles_more = mean_smile.index[mean_smile > mean_smile["Smiling"]]
 fit = "Smiling" not in blind and smiles_more.empty and "smiling" not in weak
+
+# %%
+apart = {
+    part: sum(clear(table.loc[[part]]).item() for table in explained.values())
+    for part in ("total", "rest")
+}
+split = all(table.loc["rest"].notna().all() for table in explained.values())
 
 # %% tags=["hide-input"]
 doubts = []
@@ -860,17 +872,15 @@ for part, (label, shift, colour, marker) in looks.items():
     ends = np.stack([side["estimate"] - side["low"], side["high"] - side["estimate"]]).clip(0)
     mark = {"fmt": marker, "color": colour, "label": label, "capsize": 3}
     axis.errorbar(side["estimate"], places + shift, xerr=ends, **mark)
-axis.set_yticks(places, [name.replace("_", " ") for name in VECTORS])
+axis.set_yticks(places, [spoken(name) for name in VECTORS])
 axis.set_ylim(-0.7, len(VECTORS) - 0.3)
 axis.grid(axis="y", visible=False)
 axis.set_xlabel(f"change of the score, n = {len(z)} codes")
-apart = [sum(clear(table.loc[[part]]).item() for table in explained.values()) for part in looks]
-split = all(table.loc["rest"].notna().all() for table in explained.values())
 if split:
     axis.legend(loc="lower center", bbox_to_anchor=(0.4, 1))
-found = f"{apart[0]} of {len(explained)} totals "
+found = f"{apart['total']} of {len(explained)} totals "
 found += (
-    f"and {apart[2]} rests are clear of zero"
+    f"and {apart['rest']} rests are clear of zero"
     if split
     else "are clear of zero;\nrests cannot be estimated"
 )
@@ -903,7 +913,8 @@ Markdown(
 #
 # Chapter 13 compares the totals with the change that we make by hand. The table adds the rests. Signs can be compared even
 # if steps differ in length. The score moves the *other way* along a vector than by hand if both changes are
-# clear and their signs differ.
+# clear and their signs differ. If an effect is far from zero and the change by hand is close to zero, the vector moved
+# something else. Then the effect must not be attributed to the attribute.
 
 # %%
 known = [name for name in explained if name in truth.index]
@@ -912,18 +923,16 @@ sides = {"total": totals, "rest": left.loc[known], "by hand": truth.loc[known]}
 told = {k: with_interval(one, "+z.3f", "not estimable") for k, one in sides.items()}
 pd.DataFrame(told).rename(spoken)
 
-# %% tags=["hide-input"]
+# %%
 truly = truth.loc[known]
 contrary = clear(totals) & clear(truly) & (totals["estimate"] * truly["estimate"] < 0)
 opposite = totals.index[contrary]
+
+# %% tags=["hide-input"]
 Markdown(
-    (
-        f"Along {listed(opposite)} the score moves the other way than when the attribute is set by hand."
-        if len(opposite)
-        else "Along no vector the score clearly moves the other way than by hand."
-    )
-    + " If an effect is far from zero and the change by hand is close to zero, the vector moved something else. Then the "
-    "effect must not be attributed to the attribute."
+    f"Along {listed(opposite)} the score moves the other way than when the attribute is set by hand."
+    if len(opposite)
+    else "Along no vector the score clearly moves the other way than by hand."
 )
 
 # %% [markdown]

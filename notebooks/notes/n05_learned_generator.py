@@ -47,11 +47,16 @@ n_codes = 250
 stage = Stage("n05_learned_generator", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
-renders = stage.load("02_face_world", "celeba-like.npy")
-classifier = networks.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
-directions = stage.load("13_sensitivity_flips", "directions.npz")
-accuracy = stage.load("13_sensitivity_flips", "accuracy.parquet").set_index("attribute")
-unseen = slice(n_train, None)
+
+
+# %% tags=["hide-cell"]
+def labelled_gallery(pictures, row_labels):
+    """Rows of eight faces, with labels that a phone can show."""
+    figure = figures.gallery(pictures, ncol=8, row_labels=row_labels)
+    for ax in figure.axes:
+        ax.yaxis.label.set_size(14)
+    return figure
+
 
 # %% [markdown]
 # In short: from afar the faces look right. Many of them lack a clear eye or mouth. The generator draws each face from
@@ -63,9 +68,11 @@ unseen = slice(n_train, None)
 # eyes and a mouth, and do the halves of the face agree?
 
 # %%
+renders = stage.load("02_face_world", "celeba-like.npy")
 generator = faceworld.WGANGenerator(device, image_size)
 card = dict(generator.card)
 gate = card.pop("gate")
+whole = gate["parts"]["samples"]["estimate"]
 
 # %%
 z = generator.sample(max(n_codes, 16), seed)
@@ -73,14 +80,8 @@ samples = as_uint8(generator.synthesize(z))
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
 # Computed by examine in benchmarks/learned_generator.py, which wrote the card.
-figure = figures.gallery(
-    np.concatenate([renders[:16], samples[:16]]),
-    ncol=8,
-    row_labels=["renders", "", "samples", ""],
-)
-for ax in figure.axes:
-    ax.yaxis.label.set_size(14)
-whole = gate["parts"]["samples"]["estimate"]
+rows = np.concatenate([renders[:16], samples[:16]])
+figure = labelled_gallery(rows, ["renders", "", "samples", ""])
 _ = figure.suptitle(f"{whole:.0%} of the samples have two eyes and a mouth", size=14)
 
 # %% [markdown]
@@ -112,7 +113,8 @@ pd.DataFrame({"the weights' card": card}).style.set_properties(**{"text-align": 
 # A GAN has no way back from an image to its code. The papers train an {term}`encoder` on made images,
 # whose codes are known. This encoder had a second task: it also saw renders, whose
 # codes are unknown, and they should come back as they were. If the encoder is right, the generator draws
-# the same image again.
+# the same image again. The table has the difference of images from what comes back, as a share of their difference from
+# each other, and the share of the codes' variance that is read.
 
 # %%
 few = torch.from_numpy(renders[:8].copy()).to(device).float() / 255
@@ -132,26 +134,24 @@ made = generator.synthesize(z)
 r2 = 1 - ((generator.encode(made) - z) ** 2).mean() / z.var()
 drawn_first = torch.from_numpy(renders[: len(made)].copy()).to(device).float() / 255
 
+# %%
+differ = {"samples": unlike(made), "renders": unlike(drawn_first)}
+columns = {
+    "difference from what comes back": differ,
+    "variance of codes read": {"samples": float(r2)},
+}
+pd.DataFrame(columns).style.format("{:.0%}", na_rep="—")
+
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose, hair, skin and background, but softer, without glasses, earrings or scarf, and with another mouth; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads. After the encoder of Equation 2 of the paper."}}
 rows = [part[8 * k : 8 * k + 8] for k in (0, 1) for part in (shown, again)]
-row_labels = ["renders", "again", "samples", "again"]
-figure = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
-for ax in figure.axes:
-    ax.yaxis.label.set_size(14)
-off = f"What comes back is off by {unlike(drawn_first):.0%} of the difference\n"
-off += f"of two renders, by {unlike(made):.0%} of that of two samples"
+figure = labelled_gallery(torch.cat(rows).cpu(), ["renders", "again", "samples", "again"])
+off = f"What comes back is off by {differ['renders']:.0%} of the difference\n"
+off += f"of two renders, by {differ['samples']:.0%} of that of two samples"
 _ = figure.suptitle(off, size=14)
 
-# %% tags=["hide-input"]
-Markdown(
-    f"The encoder reads {float(r2):.0%} of the variance of the samples' codes. A sample differs from its "
-    f"reconstruction {unlike(made):.2f} times as much as from another sample. For renders the ratio is "
-    f"{unlike(drawn_first):.2f}."
-)
-
 # %% [markdown]
-# The last number matters most, because every vector of chapter 13 is fitted to codes of renders. An attribute that the
-# encoder misses there cannot enter a vector. The rows show examples: glasses, earrings and scarves get lost, and a
+# The row of the renders matters most, because every vector of chapter 13 is fitted to their codes. An attribute that the
+# encoder misses there cannot enter a vector. The figure shows examples: glasses, earrings and scarves get lost, and a
 # smile often comes back as another mouth. An auditor who sent photographs through such an encoder
 # would audit other people. So we audit random codes only.
 
@@ -169,6 +169,8 @@ Markdown(
 # remembers them.
 
 # %%
+classifier = networks.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
+unseen = slice(n_train, None)
 n_each = min(n_codes, n_heldout // 2)  # clouds of unequal size would not compare
 real, other = np.split(renders[unseen][: 2 * n_each], 2)
 blurred = gaussian_filter(other, (0, 0, 0.02 * image_size, 0.02 * image_size))
@@ -211,18 +213,12 @@ quality.style.format(precision=2, na_rep="too few images")
 short = quality.loc["samples"] < quality.loc["other renders"] - 0.05
 
 # %% tags=["hide-input"]
-perfect, blurry, made_as = (quality.loc[name] for name in sets)
-told = (
-    f"{made_as['precision']:.0%} of the samples lie among the renders, against "
-    f"{perfect['precision']:.0%} of other renders and {blurry['precision']:.0%} of blurred ones. "
-    f"{made_as['recall']:.0%} of the renders lie among the samples, against "
-    f"{perfect['recall']:.0%} for other renders."
+told = {"precision": "Samples that lie elsewhere test how the classifier treats artefacts."}
+told["recall"] = "The audit leaves out faces that the generator never makes."
+Markdown(
+    " ".join(told[name] for name in told if short[name])
+    or "The samples fall short in neither of the two."
 )
-if short["precision"]:
-    told += " Samples that lie elsewhere test how the classifier treats artefacts."
-if short["recall"]:
-    told += " The audit leaves out faces that the generator never makes."
-Markdown(told)
 
 # %% [markdown]
 # ## The gate
@@ -231,13 +227,6 @@ Markdown(told)
 # generator was measured. Can a linear classifier tell codes of smiling renders from others? Do samples have two
 # eyes and a mouth? A second network counts these parts. It learned to tell renders from the
 # same renders with parts filled in or blurred. The last rows check it on renders that it has not seen.
-
-
-# %% tags=["hide-cell"]
-def listed(names):
-    """Attributes as a sentence lists them."""
-    *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
-    return f"{', '.join(some)} and {last}" if some else last
 
 
 # %%
@@ -270,22 +259,26 @@ with_interval(table, ".1%").rename("share").to_frame().assign(n=table["n"].astyp
 # many of them lie on the right side of the boundary? An interval that contains one half means that the vector may be no
 # better than a random direction.
 
+# %%
+directions = stage.load("13_sensitivity_flips", "directions.npz")
+accuracy = stage.load("13_sensitivity_flips", "accuracy.parquet").set_index("attribute")
+ranked = accuracy.sort_values("estimate", ascending=False)
+blind = accuracy.index[accuracy["low"] <= 0.5]
+above = int((accuracy["low"] > 0.5).sum())
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance. After Figure 8 of the paper."}}
 # Computed by faceaudit.sensitivity.vectors.attribute_vector (chapter 13).
-ranked = accuracy.sort_values("estimate", ascending=False)
 axis = plt.figure(figsize=(4.8, 5.8)).gca()
 figures.forest(ranked, xlabel="accuracy", ax=axis)
 axis.lines[0].set_xdata([0.5, 0.5])
 axis.set_xlim(0.4, 1.02)
-above = int((ranked["low"] > 0.5).sum())
-_ = axis.set_title(
-    f"{above} of {len(ranked)} vectors tell held-out codes\napart better than chance"
-)
+found = f"{above} of {len(ranked)} vectors tell held-out codes\napart better than chance"
+_ = axis.set_title(found)
 
 # %% tags=["hide-input"]
-blind = accuracy.index[accuracy["low"] <= 0.5]
+names = ", ".join(f"*{name.replace('_', ' ').lower()}*" for name in blind)
 Markdown(
-    f"For {listed(blind)} the interval contains one half. Changes along these vectors say little about their names."
+    f"For {names} the interval contains one half. Changes along these vectors say little about their names."
     + " The gate asked about more codes, and found smiling above chance, but too little to pass."
     * ("Smiling" in blind and gate["smiling"]["low"] > 0.5)
     if len(blind)
@@ -297,16 +290,15 @@ Markdown(
 # below lie two units away, twice the step of the audit. The mouth should stay as it is while the
 # attribute changes.
 
+# %%
+walked = accuracy["estimate"].drop("Smiling").nlargest(2)
+walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in walked.index]
+
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
 # Computed by faceaudit.sensitivity.vectors.attribute_vector (chapter 13).
-walked = accuracy["estimate"].drop("Smiling").nlargest(2).index
-walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in walked]
 rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])
-figure = figures.gallery(rows, 8, row_labels=["less", "as is", "more"] * 2)
-for ax in figure.axes:
-    ax.yaxis.label.set_size(14)
-for ax, name in zip(figure.axes[::3], walked, strict=True):
-    right = accuracy["estimate"][name]
+figure = labelled_gallery(rows, ["less", "as is", "more"] * 2)
+for ax, (name, right) in zip(figure.axes[::3], walked.items(), strict=True):
     named = f"{name.replace('_', ' ')}: {right:.0%} of held-out codes on the right side"
     ax.set_title(named, size=14, loc="left")
 

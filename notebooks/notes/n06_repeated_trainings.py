@@ -71,25 +71,33 @@ image_size = 64
 # group counts the same, however many pairs it has. The table has the error rates ({term}`FNMR and FMR`) and their
 # differences in points. *Estimate* is the rate of rare groups minus that of familiar ones.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("n06_repeated_trainings", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
-GROUPS = list(people.GROUPS)
-NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
+
+# %%
 pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("14_verification_measures", "ratings.npy")
 setup = stage.load("14_verification_measures", "recognisers.parquet")
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
-names, thresholds = list(setup.index), setup["threshold"]
-TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
+
+# %%
+GROUPS = list(people.GROUPS)
+REFERENCE = "european male"
+CONSENSUS_LIMIT = 0.3
+names = list(setup.index)
+thresholds = setup["threshold"]
 
 # %%
 accepted = pd.DataFrame({name: pairs[f"similarity_{name}"] >= thresholds[name] for name in names})
-match = pd.Series(verification.is_match(ratings, T), pairs.index)
+match = pd.Series(verification.is_match(ratings, CONSENSUS_LIMIT), pairs.index)
 errors = accepted.ne(match, axis=0)
-group, seeds = pd.Categorical(pairs["group"], GROUPS), pairs[["seed_first", "seed_second"]]
 kinds = {"FNMR": match.to_numpy(), "FMR": ~match.to_numpy()}
+
+# %%
+group = pd.Categorical(pairs["group"], GROUPS)
+seeds = pairs[["seed_first", "seed_second"]]
 
 
 # %%
@@ -113,10 +121,13 @@ points = 100 * effects[["rare", "familiar", "estimate", "low", "high"]]
 forms = dict.fromkeys(points, "{:z.1f}") | {"p": "{:.3f}"}
 points.assign(p=effects["p"]).style.format(forms, na_rep="not estimable")
 
+# %%
+by_fmr = points.xs("FMR", level="measure")
+excludes_zero = (by_fmr["low"] > 0) | (by_fmr["high"] < 0)
+clear = excludes_zero.xs("difference", level="row")
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
 # Computed by faceaudit.verification.composition.composition_effects.
-by_fmr = points.xs("FMR", level="measure")
-clear = ((by_fmr["low"] > 0) | (by_fmr["high"] < 0)).xs("difference", level="row")
 ax = plt.figure(figsize=(4.8, 4.6)).gca()
 figures.forest(by_fmr, xlabel="difference in false match rate (points)", ax=ax)
 _ = ax.set_title(f"{clear.sum()} of {len(clear)} differences to the control exclude zero")
@@ -125,22 +136,16 @@ _ = ax.set_title(f"{clear.sum()} of {len(clear)} differences to the control excl
 # Read the rows named *recogniser* first. An interval to the right of zero says that the network takes strangers of
 # rare groups for one person more often. Then read the control. If its interval lies away from zero, the test faces
 # themselves differ. The last row compares two networks, each trained once. Its interval covers the choice of faces only. It
-# leaves out the training, and it is not adjusted for the number of rows.
+# leaves out the training, and it is not adjusted for the number of rows. The next table says on which side of zero each
+# interval lies.
 
-# %% tags=["hide-input"]
-known_rows = by_fmr.dropna(subset=["low", "high"])
-verdict = pd.Series("no clear gap", known_rows.index)
-verdict[known_rows["low"] > 0] = "**more false matches in the rare groups**"
-verdict[known_rows["high"] < 0] = "fewer false matches in the rare groups"
-verdict = verdict.reindex(by_fmr.index, fill_value="not estimable")
-Markdown(
-    "In this run, of these networks:\n\n"
-    + "\n".join(
-        f"- **{name}**: {verdict[name, 'recogniser']}. The control on the same pairs: "
-        f"{verdict[name, 'control']}. The difference of the two: {verdict[name, 'difference']}."
-        for name in names[:3]
-    )
-)
+# %%
+gap = pd.Series("no clear gap", by_fmr.index)
+gap[by_fmr["low"] > 0] = "more false matches in rare groups"
+gap[by_fmr["high"] < 0] = "fewer false matches in rare groups"
+gap[by_fmr[["low", "high"]].isna().any(axis=1)] = "not estimable"
+gap = gap.to_frame("gap").pivot_table("gap", "recogniser", "row", "first")
+gap.loc[names[:3], ["recogniser", "control", "difference"]]
 
 # %% [markdown]
 # (every-network-of-the-record)=
@@ -161,10 +166,11 @@ mistakes = accepts.ne(recorded["match"], axis=0)
 def compared(name: str, match: bool) -> tuple:
     """Errors of a composition's networks and of the control's, a row each, with their pairs."""
     rows = (recorded["match"] == match).to_numpy()
-    some, wrong = recorded[rows], mistakes[rows]
-    ends = some[["seed_first", "seed_second"]]
+    judged = recorded[rows]
+    wrong = mistakes[rows]
+    ends = judged[["seed_first", "seed_second"]]
     known = familiar(people.COMPOSITIONS[name])
-    return wrong[name].T, wrong[people.BALANCED].T, some["group"], ends, known
+    return wrong[name].T, wrong[people.BALANCED].T, judged["group"], ends, known
 
 
 # %% [markdown]
@@ -192,6 +198,9 @@ shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
 # *Within* is the standard error of an audit of one network. *Between* is the standard deviation of networks around
 # their mean if we could test them on all faces. An audit of one network cannot see it. If both are equal, the
 # variance of a statement on the composition is twice the one that such an audit prints.
+#
+# Now audit each network by itself. The table counts the networks whose interval excludes zero, beside the effect over
+# trainings in points. *Holds* says whether that effect stays clear of zero after Holm's adjustment.
 
 
 # %%
@@ -207,11 +216,24 @@ def alone(rate: str, name: str) -> pd.DataFrame:
 labels = {key: f"{key[0]}, {key[1].title()}".replace("Mostly", "mostly") for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
-# %% tags=["hide-cell"]
+# %%
 means = (100 * by_set[["estimate", "low", "high"]]).set_axis(labels.values())
-found = ((one_by_one["low"] > 0) | (one_by_one["high"] < 0)).sum()
+clear = (one_by_one["low"] > 0) | (one_by_one["high"] < 0)
+found = clear.sum()
+
+# %%
+audits = clear.groupby(level=0, sort=False).agg(["sum", "size"])
+audits = audits.set_axis(["networks clear of zero", "of networks"], axis=1).join(means)
+audits["holds"] = np.where(by_set["p_holm"] < plan.level, "yes", "no")
+audits.style.format("{:z.1f}", subset=list(means))
+
+# %%
+spreads = 100 * by_set[["within", "between"]]
+least = spreads.min()
+most = spreads.max()
 
 
+# %% tags=["hide-cell"]
 def draw_networks(ax) -> None:
     """A mark for every network above the mean of its composition."""
     figures.forest(means, xlabel="effect of the composition (points)", ax=ax)
@@ -245,30 +267,6 @@ for ax in (upper, lower):
     ax.legend(loc="lower left", bbox_to_anchor=(-0.45, 1), ncol=1)
 glue("each-training", figure, display=False)
 plt.close(figure)
-
-
-# %%
-def told(label: str, row: pd.Series) -> str:
-    """What the trainings of a composition leave of its effect."""
-    own = one_by_one.loc[label]
-    single = ((own["low"] > 0) | (own["high"] < 0)).sum()
-    low, estimate, high = 100 * row[["low", "estimate", "high"]]
-    held = "**holds**" if row["p_holm"] < plan.level else "does not hold"
-    return (
-        f"- *{label}*: {single} of {len(own)} networks are clear of zero one by one. Over trainings "
-        f"the effect is {estimate:+z.1f} points ({low:+z.1f} to {high:+z.1f}), which {held} after Holm's adjustment."
-    )
-
-
-# %% tags=["hide-input"]
-spreads = 100 * by_set[["within", "between"]]
-least, most = spreads.min(), spreads.max()
-Markdown(
-    "In the record, which the first figure draws:\n\n"
-    + "\n".join(told(label, by_set.loc[key]) for key, label in labels.items())
-    + f"\n\nThe standard deviation between trainings is {least['between']:.1f} to {most['between']:.1f} points. The "
-    f"standard error of one network's audit is {least['within']:.1f} to {most['within']:.1f} points."
-)
 
 # %% [markdown]
 # So one network may or may not show the effect of its set. Most of the uncertainty about false matches comes from the
@@ -319,12 +317,12 @@ claims.question(
     "sets that were kept for the audit, and {without:points} of the one that was left out. The first "
     "minus the second is {paired:points} points. Is the difference smaller than the tolerance of {tolerance:.0f} "
     "points? The tolerance is wide: it is larger than the effects themselves.",
-    margin=TOLERANCE - abs(paired["estimate"]),
+    margin=plan.tolerance - abs(paired["estimate"]),
     error=(paired["high"] - paired["low"]) / (2 * 1.96),
     kept=of_fmr.loc[kept, "estimate"].mean(),
     without=of_fmr.loc[dropped, "estimate"],
     paired=paired[["estimate", "low", "high"]].to_dict(),
-    tolerance=100 * TOLERANCE,
+    tolerance=100 * plan.tolerance,
 )
 
 # %% [markdown]
@@ -338,7 +336,10 @@ claims.question(
 drawn = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy").copy())
 prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 chosen = (prototypes["group"] == REFERENCE).to_numpy(copy=True)
-reference, of_seeds = drawn[::IMAGES_EACH][chosen], prototypes.loc[chosen, "seed"]
+reference = drawn[::IMAGES_EACH][chosen]
+of_seeds = prototypes.loc[chosen, "seed"]
+
+# %%
 ancestry, male = people.split_groups(GROUPS)
 places = ancestry_point(ancestry)
 
@@ -386,22 +387,22 @@ compared_cells = (
 )
 
 # %%
+NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 estimable = compared_cells.dropna(subset=["low", "high"])
 named = estimable.rename(index=NAMED)[["walked", "do", "estimate", "low", "high"]]
 (100 * named).style.format("{:z.1f}")
 
-# %% tags=["hide-input"]
+# %%
 apart = (estimable["low"] > 0) | (estimable["high"] < 0)
-Markdown(
-    f"The table shows {len(estimable)} of {len(compared_cells)} comparisons. In the others all seeds differ equally, so there is "
-    f"no interval. In {int(apart.sum())} of those shown the interval of *walked* minus *do* excludes zero. The "
-    "intervals are not adjusted for their number."
-)
+counts = {"all": len(compared_cells), "with an interval": len(estimable)}
+pd.Series(counts | {"clear of zero": apart.sum()}).to_frame("comparisons")
 
 # %% [markdown]
 # *Do* is the truth of the groups in these poses, as a false non-match rate in per cent. *Walked* is the rate of the
 # prototypes in the same poses, with known identity. *Estimate* is the difference, taken within seeds. If its interval
-# contains zero, these seeds show no fault of the walk. Otherwise something moved along with the group.
+# contains zero, these seeds show no fault of the walk. Otherwise something moved along with the group. A comparison whose
+# seeds all differ equally has no interval, and is left out of the first table. The second one counts the comparisons. The
+# intervals are not adjusted for their number.
 
 # %% [markdown]
 # ## Exercise

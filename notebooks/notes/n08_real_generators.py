@@ -97,6 +97,8 @@ pd.options.display.float_format = "{:.3f}".format
 SIZES = {"resolution": 64, "channel_base": 1024, "channel_max": 64}
 config = stylegan2.StyleGAN2Config(z_dim=32, c_dim=0, w_dim=32, **SIZES)
 drawn = draw_network_weights(stylegan2.StyleGAN2(config), seed)
+
+# %%
 for block in drawn.synthesis.children():  # most of its colours would be out of range
     block.torgb.weight /= 3
 
@@ -107,6 +109,8 @@ named = {there: weights[here] for there, here in rosinality_names(weights)}
 named |= {name: v[None] for name, v in named.items() if v.ndim == 4 or name == "input.input"}
 named |= {name: v[None, None] for name, v in named.items() if name.startswith("noises.")}
 named |= {name: v.reshape(1) for name, v in named.items() if name.endswith("noise.weight")}
+
+# %%
 content = io.BytesIO()  # into a file, torch would write the file's name as well
 torch.save({"g_ema": named, "latent_avg": drawn.mapping.w_avg}, content)
 with atomic(published) as temporary:
@@ -128,6 +132,7 @@ class Planted:
         return exec, ("import builtins; builtins.mark = 'left'",)
 
 
+# %%
 def opened_by(reader) -> dict:
     """Whether code in the file ran, and what the reader says."""
     try:
@@ -139,7 +144,9 @@ def opened_by(reader) -> dict:
 
 # %%
 hostile = stage.path("hostile.pkl")
-hostile.write_bytes(pickle.dumps({"G_ema": Planted()}))
+_ = hostile.write_bytes(pickle.dumps({"G_ema": Planted()}))
+
+# %%
 readers = {"pickle": lambda: pickle.loads(hostile.read_bytes())}
 readers |= {"load_checkpoint": lambda: load_checkpoint(hostile)}
 ran = pd.DataFrame({name: opened_by(reader) for name, reader in readers.items()}).T
@@ -157,7 +164,8 @@ assert ran["code ran"].tolist() == [True, False]
 
 # %%
 network = load_checkpoint(published)
-converted, _ = stage.path("converted.safetensors"), stage.path("converted.json")
+converted = stage.path("converted.safetensors")
+_ = stage.path("converted.json")
 card = write_converted(published, converted, licence="made in this run")
 pd.Series(card).drop("kwargs").astype(str).str.slice(0, 40).to_frame("card")
 
@@ -184,25 +192,21 @@ claim(
 
 # %% [markdown]
 # A change in one space has a copy in the next space. You cannot go back, because most points of a larger space have no counterpart in the smaller one. So a step in $w$ must give the same image as the same step at every layer of
-# $W^+$, and as the styles that follow. You can put any implementation to this check, even without knowing what it shows.
+# $W^+$, and as the styles that follow. You can put any implementation to this check, even without knowing what it shows. The table counts the
+# numbers of a face in each space.
 
 # %%
 ws = network.mapping(z)
 styles = network.styles(ws)
 spaces = {"W": network.w_dim, "W+": ws[0].numel()}
 spaces["S"] = sum(style.shape[1] for style in styles.values())
-Markdown(
-    "Numbers a face: " + ", ".join(f"{name} {count:,}" for name, count in spaces.items()) + "."
-)
+pd.Series(spaces).to_frame("numbers a face")
 
 # %%
 generator = load_generator("stylegan2", weights=converted, device=device)
 w = ws[:, 0]
-by_space = {
-    "W": generator.synthesize(w),
-    "W+": generator.synthesize(ws),
-    "S": generator.synthesize_styles(styles),
-}
+by_space = {"W": generator.synthesize(w), "W+": generator.synthesize(ws)}
+by_space["S"] = generator.synthesize_styles(styles)
 
 # %% [markdown]
 # More spaces give more control. Layers of low resolution shape large parts of the picture, later layers its details and colours. The rows below take one step of the
@@ -210,14 +214,13 @@ by_space = {
 # last third skin and light. Here only the scale of the change can be seen.
 
 # %%
-step = torch.from_numpy(
-    seeding.normals(seed, "19_real_generators/step", [0], network.w_dim)
-).float()
+direction = seeding.normals(seed, "19_real_generators/step", [0], network.w_dim)
+step = torch.from_numpy(direction).float()
+
+# %%
 thirds = np.array_split(np.arange(network.num_ws), 3)
-layers = {
-    "all": range(network.num_ws),
-    **dict(zip(("coarse", "middle", "fine"), thirds, strict=True)),
-}
+layers = {"all": range(network.num_ws)}
+layers |= dict(zip(("coarse", "middle", "fine"), thirds, strict=True))
 
 
 # %%
@@ -228,7 +231,7 @@ def moved(which, steps=(-1, -0.5, 0, 0.5, 1)) -> torch.Tensor:
     return generator.synthesize(codes)
 
 
-# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of five blurred patterns in many colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of five blurred patterns in many colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
 rows = torch.cat([moved(which) for which in layers.values()]).cpu()
 gallery = figures.gallery(rows, 5, row_labels=[*layers])
 
@@ -257,7 +260,8 @@ store = synthesize_to_store(generator, codes, stage.path("sampled.npy"))
 def measured(images: np.ndarray) -> pd.DataFrame:
     """What anybody can measure on uint8 images (n, 3, height, width)."""
     left, right = np.split(images.mean((1, 2)), 2, axis=1)
-    red, tilt = images[:, 0].mean((1, 2)), left.mean(1) - right.mean(1)
+    red = images[:, 0].mean((1, 2))
+    tilt = left.mean(1) - right.mean(1)
     return pd.DataFrame({"brightness": images.mean((1, 2, 3)), "red": red, "left light": tilt})
 
 
@@ -273,17 +277,19 @@ pd.DataFrame({"R²": planes.scores}).join(directions.cosines(planes))
 
 # %%
 dual = orthogonalization.dual_basis(planes.normals)
-AXES, LEVELS = ["brightness", "red"], [[-1.2, 0.0, 1.2], [-1.2, 0.0, 1.2]]
+AXES = ["brightness", "red"]
+LEVELS = [[-1.2, 0.0, 1.2], [-1.2, 0.0, 1.2]]
 on_grid = planes.select(AXES)
+
+# %%
 base = generator.sample(4, seed + 1).cpu()
 cells = transects.grid(base, on_grid.normals, on_grid.intercepts, dual[:2], LEVELS)
 pictures = generator.synthesize(torch.from_numpy(cells.reshape(-1, network.w_dim)).float())
 
-# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
 # Computed by faceaudit.latents.transects.grid.
-names = [
-    f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
-]
+shades = product(("dark", "middle", "bright"), ("little", "middle", "much"))
+names = [f"{brightness}\n{red} red" for brightness, red in shades]
 gallery = figures.gallery(pictures.cpu(), 9, names)
 
 # %% tags=["remove-cell"]
@@ -302,20 +308,17 @@ assert np.allclose(dual @ planes.normals.T, np.eye(3), atol=1e-9)
 # %%
 def leaks(basis: np.ndarray) -> pd.DataFrame:
     """Leakage matrix of measured scores along the rows of a basis."""
-    ends = {}
-    for sign in (-1, 1):
-        walks = [
-            base_codes + sign * row / (row @ n)
-            for row, n in zip(basis, planes.normals, strict=True)
-        ]
-        images = [generator.synthesize(torch.from_numpy(walk).float()) for walk in walks]
-        pixels = [image.mul(255).round().byte().cpu().numpy() for image in images]
-        ends[sign] = {
-            name: measured(p) / seen.std() for name, p in zip(scores, pixels, strict=True)
-        }
+    ends = {-1: {}, 1: {}}
+    for sign, of_sign in ends.items():
+        for name, row, normal in zip(scores, basis, planes.normals, strict=True):
+            walk = base_codes + sign * row / (row @ normal)
+            images = generator.synthesize(torch.from_numpy(walk).float())
+            pixels = images.mul(255).round().byte().cpu().numpy()
+            of_sign[name] = measured(pixels) / seen.std()
     return orthogonalization.leakage(ends[-1], ends[1])
 
 
+# %%
 base_codes = generator.sample(max(40, SAMPLES // 20), seed + 2).cpu().numpy().astype(float)
 leakage = {"normals": leaks(planes.normals), "dual basis": leaks(dual)}
 pd.concat(leakage, names=["along"]).style.format("{:.2f}")
@@ -349,15 +352,16 @@ def outside(row: int, length: float) -> float:
     return float(out.mean())
 
 
+# %%
 left = {name: [outside(row, x) for x in lengths] for row, name in enumerate(planes.names)}
 left = pd.DataFrame(left, lengths)
+half = lengths[np.argmax(left.mean(axis=1) > 0.5)]  # most walks leave from here on
 
-# %% mystnb={"image": {"alt": "Three rising curves, one per measured attribute: the share of walks that leave the sampled range, by the length of the step to either side in standard deviations. They stay low for short steps and rise to all walks for long ones."}, "figure": {"name": "fig-outside", "caption": "Share of walks of which an end lies outside of the sampled codes, by the length of the step in standard deviations of the decision value. Walks begin at sampled codes."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rising curves, one per measured attribute: the share of walks that leave the sampled range, by the length of the step to either side in standard deviations. They stay low for short steps and rise to all walks for long ones."}, "figure": {"name": "fig-outside", "caption": "Share of walks of which an end lies outside of the sampled codes, by the length of the step in standard deviations of the decision value. Walks begin at sampled codes."}}
 # Computed by outside (above) with faceaudit.latents.directions.out_of_range.
 figure, axis = plt.subplots(figsize=(4.8, 4))
 for (name, share), style in zip(left.items(), ("-", "--", ":"), strict=True):
     axis.plot(lengths, 100 * share, style, color=figures.BLUE, linewidth=2, label=name)
-half = lengths[np.argmax(left.mean(axis=1) > 0.5)]
 axis.set_title(f"Most walks leave the range\nfrom {half:.1f} standard deviations on")
 axis.set(xlabel="step to either side, standard deviations", ylabel="walks outside, %")
 legend = axis.legend()
@@ -373,15 +377,12 @@ legend = axis.legend()
 # truncated faces estimates effects among faces that are more alike than those the network learned. So $\psi$ belongs in the card and in the estimand.
 
 # %%
-PSI = [1.0, 0.7, 0.5]
-kinds = {
-    psi: load_generator("stylegan2", weights=converted, device=device, truncation=psi)
-    for psi in PSI
-}
-drawn_by = {psi: one.sample(5000, seed + 3).cpu().numpy() for psi, one in kinds.items()}
-shrunk = {psi: planes.decision_values(rows).std(0) / spread for psi, rows in drawn_by.items()}
-shrunk = pd.DataFrame({f"ψ = {psi}": share for psi, share in shrunk.items()}, planes.names)
-shrunk.style.format("{:.0%}")
+shrunk = {}
+for psi in (1.0, 0.7, 0.5):
+    truncated = load_generator("stylegan2", weights=converted, device=device, truncation=psi)
+    drawn_codes = truncated.sample(5000, seed + 3).cpu().numpy()
+    shrunk[f"ψ = {psi}"] = planes.decision_values(drawn_codes).std(0) / spread
+pd.DataFrame(shrunk, planes.names).style.format("{:.0%}")
 
 # %% [markdown]
 # The table gives the spread of each attribute's decision value, as a part of the spread without truncation. It follows the factor, because decision values are
@@ -402,6 +403,8 @@ shrunk.style.format("{:.0%}")
 # %%
 reader = networks.load_all(stage, "02_face_world", ["celeba-like"])["celeba-like"]
 photographs = stage.load("02_face_world", "celeba-like.npy")
+
+# %%
 parts = np.array_split(np.arange(min(len(photographs), 3 * SAMPLES)), 3)
 training, held_out, fresh = (photographs[part] for part in parts)
 copies = np.clip(training[: len(fresh) // 8].astype(int) + 2, 0, 255).astype(np.uint8)
@@ -431,11 +434,8 @@ pd.Series(shares, name="flagged").to_frame().style.format("{:.1%}")
 # twice: as [](11_who_was_right) found them on the same images, and as the truth by intervention.
 
 # %%
-WORDS = {
-    "skin_colour": ["light", "dark"],
-    "hair_length": ["short", "long"],
-    "gender": ["female", "male"],
-}
+WORDS = {"skin_colour": ["light", "dark"], "hair_length": ["short", "long"]}
+WORDS["gender"] = ["female", "male"]
 images = stage.load("05_transect_generation", "exact_images.npy")
 index = stage.load("05_transect_generation", "exact_index.parquet")
 
@@ -460,7 +460,7 @@ pixels = synthesize_to_store(faces_seen, faces_seen.codes, stage.path("faces.npy
 # ### The same audit
 #
 # The model answers about every image. The right answer is the level that was set, as in the ideal version of the experiment. Then
-# we take the matched effects exactly as before.
+# we take the matched effects exactly as before. We ask which intervals hold the truth, and which combination of levels all misses share.
 
 # %%
 frame = faces_seen.index.assign(score=networks.predict(reader, pixels))
@@ -471,19 +471,19 @@ ours = effects.all_matched_effects(frame, "error", [*WORDS], "transect")
 ROW = "model == 'celeba-like'"
 before = stage.load("11_who_was_right", "matched.parquet").query(f"{ROW} and arm == 'A exact'")
 truth = stage.load("11_who_was_right", "truth.parquet").query(ROW)
-KEYS = ["attribute", *WORDS]
-both = ours.merge(before, on=KEYS, suffixes=("", "_before")).merge(
-    truth[[*KEYS, "effect"]], on=KEYS
-)
 
-# %% mystnb={"image": {"alt": "Eight rows, the effects of skin colour and of hair length on the error rate in the cells of the other attributes, each with an estimate, its interval and a diamond for the truth around a line at zero."}, "figure": {"name": "fig-image-set", "caption": "Effects on the celeba-like model's error rate, estimated from a folder of files and a table, with 95 % intervals and n pairs; diamonds: the truth by intervention."}}
+# %%
+KEYS = ["attribute", *WORDS]
+both = ours.merge(before, on=KEYS, suffixes=("", "_before"))
+both = both.merge(truth[[*KEYS, "effect"]], on=KEYS)
+cell = both[(both["scope"] == "cell") & (both["attribute"] != "gender")]
+inside = cell["effect"].between(cell["low"], cell["high"])
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight rows, the effects of skin colour and of hair length on the error rate in the cells of the other attributes, each with an estimate, its interval and a diamond for the truth around a line at zero."}, "figure": {"name": "fig-image-set", "caption": "Effects on the celeba-like model's error rate, estimated from a folder of files and a table, with 95 % intervals and n pairs; diamonds: the truth by intervention."}}
 # Computed by faceaudit.effects.matched.all_matched_effects; the truth by
 # faceworld.scorecard.truth.true_effects (chapter 11).
-cell = both[(both["scope"] == "cell") & (both["attribute"] != "gender")]
-shown = cell.replace({"skin_colour": "skin", "hair_length": "hair"}).set_index(
-    ["attribute", "cell"]
-)
-inside = cell["effect"].between(cell["low"], cell["high"])
+shown = cell.replace({"skin_colour": "skin", "hair_length": "hair"})
+shown = shown.set_index(["attribute", "cell"])
 points = (100 * shown[["estimate", "low", "high"]]).assign(n=shown["n"])
 axis = figures.forest(points, 100 * shown["effect"], "change of the error rate (points)")
 text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth", pad=30)
@@ -508,6 +508,8 @@ combinations = [
     for _, row in cell[~inside].iterrows()
 ]
 shared = sorted(set.intersection(*combinations)) if combinations else []
+
+# %%
 of_truth = stage.load("11_who_was_right", "under_do_celeba-like.npy")
 of_sample = frame.groupby([f"{name}_level" for name in WORDS])["error"].mean()
 
@@ -542,15 +544,16 @@ Markdown(
 # %%
 light = pixels[:, :, 16:-16, 16:-16].mean((1, 2, 3))
 detected = light > np.quantile(light, 0.08)
+
+# %%
 frame["not_found"] = (~detected).astype(int)
 frame["error_if_found"] = frame["error"].where(detected)
 frame["failed"] = frame["error"].where(detected, 1)
 
 # %%
-OUTCOMES = ["not_found", "error_if_found", "failed"]
 skin = {
     name: effects.matched_effects(frame, name, "skin_colour_level", [], "transect").iloc[0]
-    for name in OUTCOMES
+    for name in ("not_found", "error_if_found", "failed")
 }
 skin = pd.DataFrame(skin).T
 skin[["estimate", "low", "high", "n", "missing"]].rename(lambda name: name.replace("_", " "))
@@ -583,6 +586,8 @@ fake = {
     name: effects.matched_effects(audit, "fakeness", f"{name}_level", [], "transect").iloc[0]
     for name in WORDS
 }
+
+# %%
 fake = pd.DataFrame(fake).T.rename({"skin_colour": "skin", "hair_length": "hair"})
 fake[["estimate", "low", "high", "n"]].style.format("{:z.3f}").format("{:.0f}", subset="n")
 

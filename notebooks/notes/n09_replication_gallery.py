@@ -30,7 +30,6 @@ import pandas as pd
 import seaborn as sns
 import statsmodels.api as sm
 import torch
-from IPython.display import Markdown
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 from statsmodels.stats.proportion import proportion_confint
@@ -69,13 +68,14 @@ NARROW = 4.8  # inches, so that a phone shows the words of a figure
 # {numref}`fig-trap-strata` does. Here are the two controls of the book on the same portraits: the model with a
 # planted bias, and the null control that errs at random.
 
+# %%
+strata = stage.load("01_observational_audit", "strata.parquet").set_index(["gender", "skin"])
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
-strata = stage.load("01_observational_audit", "strata.parquet")
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for axis, name in zip(axes, ("plantskin", "null"), strict=True):
-    one = strata[strata["model"] == name].set_index(["gender", "skin"])
-    figures.bars(one, ax=axis).get_legend().remove()
+    figures.bars(strata[strata["model"] == name], ax=axis).get_legend().remove()
     axis.set(title=name, xlabel="perceived gender")
 _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=2)
 
@@ -84,14 +84,13 @@ _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower cente
 # our imitation, on which chapter 1 counts. {numref}`fig-hair-skin` compares it with the other sets.
 
 
-# %%
+# %% tags=["hide-cell"]
 def levels_of(column: pd.Series) -> list:
     """What occurs in a column, in the order of its categories or else as it comes."""
     categories = isinstance(column.dtype, pd.CategoricalDtype)
     return list(column.cat.categories if categories else column.unique())
 
 
-# %% tags=["hide-cell"]
 def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax) -> None:
     """Distribution of a column by group, with quartiles; halves are the two levels of a hue."""
     order, hues = levels_of(frame[by]), levels_of(frame[hue])
@@ -111,9 +110,11 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax) -> None:
     sns.move_legend(ax, **ABOVE, ncol=len(hues), title=None)
 
 
+# %%
+portraits = stage.load("01_observational_audit", "ppb.parquet")
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
 # Computed by faceaudit.annotations.schema.scores (chapter 1).
-portraits = stage.load("01_observational_audit", "ppb.parquet")
 violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4.2)).gca())
 
 # %% [markdown]
@@ -122,10 +123,12 @@ violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4
 # Fig. 2 of {cite:t}`transects` is a grid of one face with a classifier's answers. {numref}`fig-world-synopsis` has
 # the answers of the CelebA-like model. The same face gets these answers from the FairFace-like one.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
-# Computed by faceworld.networks.classifiers.predict (chapter 2).
+# %%
 asked = stage.load("02_face_world", "synopsis.parquet")["fairface-like"]
 pictures = stage.load("02_face_world", "figures/synopsis.npy")
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 2).
 _ = figures.gallery(pictures, 4, [f"male: {p:.2f}" for p in asked], ["light", "", "", "dark"])
 
 # %% [markdown]
@@ -144,32 +147,28 @@ spaces = {
 }
 
 # %%
-in_both = pd.DataFrame(
-    {
-        name: [
-            directions.fit_ridge(codes, scores["hair_length"]).score,
-            directions.fit_svm(codes, scores["smiling"], 0.5).score,
-        ]
-        for name, codes in spaces.items()
-    },
-    ["hair_length", "smiling"],
-)
+in_both = {}
+for space, codes in spaces.items():
+    hair = directions.fit_ridge(codes, scores["hair_length"])
+    smile = directions.fit_svm(codes, scores["smiling"], 0.5)
+    in_both[space] = {"hair_length": hair.score, "smiling": smile.score}
+in_both = pd.DataFrame(in_both)
 
-# %% tags=["hide-input"]
+# %%
 # Errors of R² (Olkin and Finn 1995), and of a mean of two shares, each of its own class.
 smiles = (scores["smiling"] > 0.5).mean()
 variance = {
     "hair_length": lambda r2: 4 * r2 * (1 - r2) ** 2 / len(scores),
     "smiling": lambda p: p * (1 - p) / (4 * smiles * (1 - smiles)) / len(scores),
 }
-falls = [
-    Margin(row.iloc[0] - row.iloc[1], row.map(variance[name]).sum() ** 0.5)
-    for name, row in in_both.iterrows()
-]
+error_of = {name: row.map(variance[name]).sum() ** 0.5 for name, row in in_both.iterrows()}
+
+# %% tags=["hide-input"]
+falls = in_both["style code w"] - in_both["normal code z"]
 claim(
     "Both attributes are fitted less well in *z*: for hair length R² falls from {w[0]:.2f} to {z[0]:.2f}, for "
     "smiling the balanced accuracy from {w[1]:.2f} to {z[1]:.2f}.",
-    margins=falls,
+    margins=[Margin(fall, error_of[name]) for name, fall in falls.items()],
     w=in_both["style code w"].tolist(),
     z=in_both["normal code z"].tolist(),
 )
@@ -184,11 +183,14 @@ claim(
 # The figure shows the maps of {numref}`fig-leakage` once more for the dual basis, now with all numbers. {cite:t}`transects` print no such
 # matrix. Their Fig. 5 shows single faces, and {numref}`fig-raw-and-dual` shows ours.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
-# Computed by faceaudit.latents.orthogonalization.leakage (chapter 4).
+# %%
 ratios = stage.load("04_orthogonalization", "leakage.parquet").query("basis == 'dual'")
 order = {"index": ratios["moved"].unique(), "columns": ratios["measured"].unique()}
-_ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**order))
+leakage = ratios.pivot_table("ratio", "moved", "measured").reindex(**order)
+
+# %% tags=["sheet"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
+# Computed by faceaudit.latents.orthogonalization.leakage (chapter 4).
+_ = figures.heatmap(leakage)
 
 # %% [markdown]
 # ## From chapter 5: Transects
@@ -200,10 +202,12 @@ _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**o
 # each cell is one step along each dual vector away. All cells of a row have the same intended hair, and all
 # cells of a column the same intended skin.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
-# Computed by faceaudit.latents.transects.grid (chapter 5).
+# %%
 square = stage.load("05_transect_generation", "square.npy")
 ends = stage.load("05_transect_generation", "square.json")
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
+# Computed by faceaudit.latents.transects.grid (chapter 5).
 at = product(ends["hair_length"], ends["skin_colour"])
 titles = [f"skin {skin:+.2f}\nhair {hair:+.2f}".replace("-", "−") for hair, skin in at]
 _ = figures.gallery(square, 5, titles)
@@ -266,11 +270,18 @@ assert miss["two planes, cosine 0.5"] < miss["two planes, cosine 0.95"]
 #
 # The paper paid 1.2 cents per answer and reports earnings of 10 to 15 dollars an hour, 10 to 20 answers a <!-- paper -->
 # second from the whole crowd, and ten hours for all 0.52 million answers. Do these fit together? <!-- paper -->
+# The tables have the cost of all answers before the platform's fee, the pace, and the time and the wage of an answer,
+# those of the simulated crowd too.
 
 # %%
 total = (5_000 + 1_000 * 8) * 8 * 5
-pay = pd.DataFrame({"dollars per hour": [10.0, 15.0]})
-pay["seconds per answer"] = 3600 * 0.012 / pay["dollars per hour"]
+CENTS = 1.2
+cost = pd.DataFrame({"answers": [total], "dollars": CENTS / 100 * total})
+cost.style.format("{:,.0f}").hide(axis="index")
+
+# %%
+pay = pd.DataFrame({"dollars per hour": [10.0, 15.0]}, ["the paper, from", "the paper, to"])
+pay["seconds per answer"] = 36 * CENTS / pay["dollars per hour"]
 slow, fast = pay["seconds per answer"]
 
 # %%
@@ -280,15 +291,12 @@ pace["people at work, fast"] = pace["answers per second"] * fast
 pace["people at work, slow"] = pace["answers per second"] * slow
 pace.style.format(precision=1).hide(axis="index")
 
-# %% tags=["hide-input"]
+# %%
 columns = ["image_id", "annotator_id", "seconds"]
 visits = stage.load("06_annotation_ingestion", "annotations.parquet", columns).drop_duplicates()
 ours = visits["seconds"].median() / 8
-Markdown(
-    f"{total:,} answers at 1.2 cents are {total * 0.012:,.0f} dollars, before the platform's fee. The wage holds "
-    f"if an answer takes {fast:.1f} to {slow:.1f} seconds. The simulated crowd takes {ours:.1f} seconds (median), "
-    f"which would earn {0.012 * 3600 / ours:.1f} dollars an hour."
-)
+pay.loc["the simulated crowd, median"] = [36 * CENTS / ours, ours]
+pay.style.format(precision=1)
 
 # %% [markdown]
 # The paper's ten hours lie inside the range. An hourly wage that is computed this way leaves out the minutes
@@ -303,10 +311,9 @@ Markdown(
 # from everybody. "Measured" was fitted to published ratings, "from agreement" to a published alpha.
 
 # %%
-noise = pd.DataFrame(
-    {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
-).T
-noise.assign(**{column: noise[column].str.replace("_", " ") for column in ["origin"]})
+noise = {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
+noise = pd.DataFrame(noise).T
+noise.assign(origin=noise["origin"].str.replace("_", " "))
 
 # %% [markdown]
 # A {term}`cue` adds its *strength* to the score of perceived gender, from zero (female) to one (male), between
@@ -329,11 +336,14 @@ lines = stage.load("05_transect_generation", "lines.npy")[:, :, ::4, ::4]
 nine = stage.load("06_annotation_ingestion", "lines_answers.parquet")
 
 # %%
-curves, chosen, CURVES = {}, {}, ("hair_length", "gender", "skin_colour")
+CURVES = ("hair_length", "gender", "skin_colour")
+curves = {}
+chosen = {}
 for name in CURVES:
     rows = np.flatnonzero(walked["attribute"] == name)
     value = walked["decision value"].iloc[rows].set_axis([f"line-{row:02}" for row in rows])
-    tally, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
+    tally = pd.crosstab(nine["image_id"], nine[name])
+    levels = range(len(ATTRIBUTES[name]))
     chosen[name] = tally.reindex(value.index, columns=levels, fill_value=0)
     mean = chosen[name] @ levels / (9 * levels[-1])
     curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
@@ -355,7 +365,8 @@ for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
 
 # %%
 fits = pd.DataFrame({name.replace("_", " "): fit.params.to_numpy() for name, fit in curves.items()})
-middle, width = -fits.loc[0] / fits.loc[1], 2 * np.log(9) / fits.loc[1]
+middle = -fits.loc[0] / fits.loc[1]
+width = 2 * np.log(9) / fits.loc[1]
 pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
 
 # %% [markdown]
@@ -365,10 +376,13 @@ pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
 # distance between two neighbouring levels is a yardstick for it, because answers on two adjacent levels are all
 # that one can hope for.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
-# Computed by faceaudit.annotations.schema.standard_deviation (chapter 6).
+# %%
 spread = stage.load("06_annotation_ingestion", "spread.parquet")
 steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
+below = (spread.median() <= np.array(steps) + 1e-9).sum()
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
+# Computed by faceaudit.annotations.schema.standard_deviation (chapter 6).
 places, (_, ax) = range(len(steps)), plt.subplots(figsize=(NARROW, 4.4))
 ax.boxplot(
     [values.dropna() for _, values in spread.items()],
@@ -385,7 +399,6 @@ ax.invert_yaxis()
 ax.plot(steps, places, "D", color=figures.VERMILION)
 ax.text(steps[1] + 0.012, 1, "one step of the scale", color=figures.VERMILION, va="center")
 ax.set(ylim=(len(steps) - 0.2, -0.6), ylabel="")
-below = (spread.median() <= np.array(steps) + 1e-9).sum()
 ax.set(xlabel=f"spread of an image's answers (n = {len(spread):,})")
 title = f"The median spread is at most one step\nfor {below} of {len(steps)} attributes"
 _ = ax.set_title(title, fontsize=12)
@@ -396,12 +409,14 @@ _ = ax.set_title(title, fontsize=12)
 # Below are the eight images of the first transect, which was not selected. Above each image are the gender that
 # was intended and the mean score that raters gave, from zero (female) to one (male).
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
-# Computed by faceaudit.annotations.schema.scores (chapter 6).
+# %%
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 images = stage.load("05_transect_generation", "fitted_images.npy")
-one = index.join(stage.load("06_annotation_ingestion", "scores.parquet")).reset_index()
-one = one[one["transect"] == one["transect"].min()].sort_values("gender_level", kind="stable")
+seen = index.join(stage.load("06_annotation_ingestion", "scores.parquet")).reset_index()
+one = seen[seen["transect"] == seen["transect"].min()].sort_values("gender_level", kind="stable")
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
+# Computed by faceaudit.annotations.schema.scores (chapter 6).
 meant = one["gender_level"].map({0: "female", 1: "male"})
 titles = [f"meant {word}\nseen {seen:.2f}" for word, seen in zip(meant, one["gender"], strict=True)]
 _ = figures.gallery(images[one.index], 4, titles)
@@ -412,29 +427,33 @@ _ = figures.gallery(images[one.index], 4, titles)
 # The eighth question asks how fake an image looks. The same crowd rated random faces and the transects. The
 # second figure orders random faces by their mean score, and samples the right half of the ranking more densely.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
-# Computed by faceaudit.annotations.schema.scores (chapter 6).
+# %%
 random_faces = stage.load("06_annotation_ingestion", "fakeness_random.parquet")["fakeness"]
 of_transects = stage.load("06_annotation_ingestion", "scores.parquet")["fakeness"]
-fig, ax = plt.subplots(figsize=(NARROW, 3.6))
+fake = [(values >= 0.75).mean() for values in (random_faces, of_transects)]
+
+# %%
 steps = stage.parameters["n_raters"] * (len(ATTRIBUTES["fakeness"]) - 1)
 edges = (np.arange(steps + 2) - 0.5) / steps
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
+# Computed by faceaudit.annotations.schema.scores (chapter 6).
+fig, ax = plt.subplots(figsize=(NARROW, 3.6))
 for name, values, line in (("random faces", random_faces, "--"), ("transects", of_transects, "-")):
     share = np.histogram(values, edges)[0] / len(values)
     ax.stairs(share, edges, linestyle=line, linewidth=2, label=f"{name}, n = {len(values):,}")
 ax.axvline(0.75, color=figures.BLACK, linestyle=":", linewidth=1)
 ax.set(xlabel="mean fakeness score", ylabel="share of images", xlim=(-0.03, 1.03))
 ax.legend()
-fake = [(values >= 0.75).mean() for values in (random_faces, of_transects)]
-_ = ax.set_title(
-    f"“Likely fake” or above: {fake[0]:.1%}\nof random faces, {fake[1]:.1%} of the transects",
-    fontsize=12,
-)
+title = f"“Likely fake” or above: {fake[0]:.1%}\nof random faces, {fake[1]:.1%} of the transects"
+_ = ax.set_title(title, fontsize=12)
+
+# %%
+picked = stage.load("06_annotation_ingestion", "fakeness_of_faces.parquet")["fakeness"]
+portraits = stage.load("06_annotation_ingestion", "fakeness_faces.npy")
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
 # Computed by faceaudit.annotations.schema.scores (chapter 6).
-picked = stage.load("06_annotation_ingestion", "fakeness_of_faces.parquet")["fakeness"]
-portraits = stage.load("06_annotation_ingestion", "fakeness_faces.npy")
 _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
 
 # %% [markdown]
@@ -442,13 +461,16 @@ _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
 #
 # [](07_pruning) compares the hair length of the transects with that of three drawn populations. Figures 11
 # and 12 of {cite:t}`transects` compare CelebA-HQ, FFHQ, PPB and the transects in all attributes. Our three
-# sets borrow only the proportions of the real ones.
+# sets borrow only the proportions of the real ones. The table below the figure has the distance between the mean
+# scores of women and of men, in each set and among the transects.
 
 # %%
 made = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 made = made.join(stage.load("06_annotation_ingestion", "scores.parquet"))
 made = made.join(stage.load("07_pruning", "kept.parquet"))
 drawn = stage.load("07_pruning", "populations.parquet")
+
+# %%
 SETS = {"ppb-like": "ppb", "celeba-like": "celeba", "ffhq-like": "ffhq"}
 grids = {"all": made[made["adult"]], "kept": made[made["adult"] & made["kept"]]}
 seen_in = [rows.assign(population=name) for name, rows in grids.items()]
@@ -460,29 +482,25 @@ seen_in["skin"] = error_rates.discretize(seen_in["skin_colour"], *error_rates.ST
 seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
+# %%
+compared = ["hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup"]
+sizes = seen_in["population"].value_counts(sort=False)
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
 # Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
 fig, grid = plt.subplots(6, 1, figsize=(NARROW, 10), sharex=True)
-compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
     violins(seen_in, name, by="population", hue="seen as", ax=panel)
     handles, texts = panel.get_legend_handles_labels()
     panel.get_legend().remove()
     panel.set(title=name.replace("_", " "), ylabel="")
-sizes = seen_in["population"].value_counts(sort=False)
 panel.set_xticks(range(len(sizes)), [f"{name}\n{n:,}" for name, n in sizes.items()])
 _ = fig.legend(handles, texts, loc="outside upper center", ncol=2)
 
-# %% tags=["hide-input"]
-means = seen_in.groupby(["seen as", "population"], observed=True)[[*compared]].mean()
+# %%
+means = seen_in.groupby(["seen as", "population"], observed=True)[compared].mean()
 apart = (means.loc["male"] - means.loc["female"]).abs()
-lines = [
-    f"- **{name.replace('_', ' ')}**: {apart.loc[[*SETS.values()], name].min():.2f} to "
-    f"{apart.loc[[*SETS.values()], name].max():.2f} in the drawn populations, {apart.loc['all', name]:.2f} in the "
-    f"transects, {apart.loc['kept', name]:.2f} after pruning."
-    for name in compared
-]
-Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
+apart.T.rename(lambda name: name.replace("_", " ")).style.format("{:.2f}")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
 # Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
@@ -506,31 +524,34 @@ _ = fig.legend(handles, [f"{text} skin" for text in texts], loc="outside upper c
 # The transects ask for each combination. *Reached* is the share of their images whose own scores are on the
 # intended sides: the work of the walk. Of these, *seen so* is the share that raters put on the same sides,
 # and *real* the share that they do not call likely fake. With a generator of your own, the own scores are
-# unknown.
+# unknown. The second table counts the combinations that lose more than a tenth of their images at a step.
 
 # %%
 AXES = ["skin_colour", "hair_length", "gender"]
 LEVELS = [f"{axis}_level" for axis in AXES]
 
 
+# %%
 def sides(scores: pd.DataFrame) -> pd.DataFrame:
     """On which side of the middle of each rule a face lies, as a level."""
     middles = zip(AXES, LEVELS, strict=True)
     return pd.DataFrame({k: (scores[a] > PAPER_RULES[a].mid).astype(int) for a, k in middles})
 
 
+# %%
 seen = stage.load("03_direction_fitting", "scores.parquet")
 generator = load_generator("known-truth", device=device)
 codes = generator.sample(len(seen), seed)  # the faces of that chapter, in their order
 random = {"own": facerender.visible_scores(generator.parameters(codes)), "seen": seen}
 
 # %%
-parameters = torch.from_numpy(
-    np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
-)
+parameters = np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
+parameters = torch.from_numpy(parameters)
 own = facerender.visible_scores(parameters).set_axis(made.index)
 reached = (sides(own) == made[LEVELS]).all(axis=1)
 seen_so = (sides(made) == made[LEVELS]).all(axis=1)
+
+# %%
 of_reached = {"seen so": seen_so.where(reached), "real": (~made["drop_fakeness"]).where(reached)}
 walks = pd.DataFrame({"reached": reached} | of_reached).astype(float)
 walks = walks.groupby([made[level] for level in LEVELS]).mean()
@@ -540,38 +561,41 @@ counts = pd.DataFrame({who: sides(scores).value_counts() for who, scores in rand
 counts = counts.reindex(walks.index).fillna(0)
 lost = counts / len(seen)
 lost["low"], lost["high"] = proportion_confint(counts["own"], len(seen), method="beta")
+
+# %%
 lost = lost[["own", "low", "high", "seen"]].join(walks)
 ends = [("light", "dark"), ("short", "long"), ("female", "male")]
 lost.index = pd.MultiIndex.from_product(ends, names=["skin colour", "hair length", "gender"])
 lost.style.format("{:.1%}")
 
-# %% tags=["hide-input"]
-steps, worst, rarest = ["reached", "seen so", "real"], lost.min(), lost["own"].idxmin()
-losing = (lost[steps] < 0.9).any(axis=1).sum()
-Markdown(
-    f"{losing} of the {len(lost)} combinations lose a tenth of their images at one of the three steps. The "
-    f"generator shows the rarest ({rarest[0]} skin, {rarest[1]} hair, {rarest[2]}) in {worst['own']:.1%} of the "
-    f"random faces. In its worst row each, the walk reaches {worst['reached']:.1%}, and of these raters see "
-    f"{worst['seen so']:.1%} as intended and {worst['real']:.1%} as real."
-)
+# %%
+by_step = lost[["reached", "seen so", "real"]]
+losing = (by_step < 0.9).sum()
+worst = pd.DataFrame({"lowest share": by_step.min(), "combinations that lose": losing})
+worst.style.format("{:.1%}", subset=["lowest share"])
 
 # %% [markdown]
 # A study might ask for a combination of *all* attributes that describe a face, each above or below the
 # middle of its scale. We count the combinations that are missing among the random faces. The bound is
-# about a generator that draws at random. A walk may still reach such a combination.
+# about a generator that draws at random. A walk may still reach such a combination. *Rarer than* is the upper
+# end of 95 % intervals that hold for all combinations together (Bonferroni).
 
-# %% tags=["hide-input"]
+# %%
 described = [scores.drop(columns="fakeness") > 0.5 for scores in random.values()]
 there, noticed = (set(faces.itertuples(index=False, name=None)) for faces in described)
 possible = 2 ** described[0].shape[1]
 _, at_most = proportion_confint(0, len(seen), alpha=0.05 / possible, method="beta")
-Markdown(
-    f"Of {possible} combinations of {described[0].shape[1]} attributes, {possible - len(there)} are missing among "
-    f"{len(seen):,} random faces by their own scores, and {possible - len(noticed)} by those of raters. The generator "
-    f"shows {len(there - noticed)} that raters never see, and raters see {len(noticed - there)} that it does "
-    f"not show. Each missing combination comes in less than {100 * at_most:.2f} % of faces, with 95 % "
-    f"confidence for all {possible} together (Bonferroni)."
-)
+
+# %%
+combinations = {
+    "possible": possible,
+    "not among own scores": possible - len(there),
+    "not seen by raters": possible - len(noticed),
+    "own, never seen": len(there - noticed),
+    "seen, not own": len(noticed - there),
+}
+combinations = pd.DataFrame(combinations | {"rarer than": at_most}, ["combinations"])
+combinations.style.format("{:.2%}", subset=["rarer than"])
 
 # %% [markdown]
 # ## From chapter 8: Stratified errors
@@ -584,29 +608,25 @@ Markdown(
 answers = stage.load("08_stratified_errors", "audit.parquet")
 stratified_results = stage.load("08_stratified_errors", "results.json")
 answers["item"] = np.arange(len(answers))
-for name, score in {
-    "perceived_gender": "gender",
-    "hair": "hair_length",
-    "skin": "skin_colour",
-}.items():
+GROUPED = {"perceived_gender": "gender", "hair": "hair_length", "skin": "skin_colour"}
+for name, score in GROUPED.items():
     answers[name] = error_rates.discretize(answers[score], *error_rates.STRATA[score])
 grown = answers[answers["kept"] & answers["adult"]]
 
+# %%
+matched = {}
+for attribute in ("skin", "hair", "perceived_gender"):
+    shared = [name for name in GROUPED if name != attribute]
+    matched[attribute] = pd.concat(
+        {
+            model: error_rates.matched_groups(grown, attribute, shared, f"error_{model}")
+            for model in ("celeba-like", "fairface-like", "null")
+        },
+        names=["model"],
+    )
+
+
 # %% tags=["hide-cell"]
-matched = {
-    attribute: {
-        model: error_rates.matched_groups(grown, attribute, by, f"error_{model}")
-        for model in ("celeba-like", "fairface-like", "null")
-    }
-    for attribute, by in {
-        "skin": ["perceived_gender", "hair"],
-        "hair": ["perceived_gender", "skin"],
-        "perceived_gender": ["hair", "skin"],
-    }.items()
-}
-matched = {attribute: pd.concat(pairs, names=["model"]) for attribute, pairs in matched.items()}
-
-
 def draw_matched(attribute: str) -> None:
     """Error rates of matched groups against each other."""
     axes = figures.matched_scatter(matched[attribute].drop("null"))
@@ -617,35 +637,33 @@ def draw_matched(attribute: str) -> None:
     axes.figure.legend(handles, names, loc="outside lower center", fontsize=10)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95 % intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
+# %% mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95 % intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
 # Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("skin")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95 % intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
+# %% mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95 % intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
 # Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("hair")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95 % intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
+# %% mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95 % intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
 # Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("perceived_gender")
 
 # %% [markdown]
-# The paper reads from its figure that women are misread more often than men. The lines count the pairs in
+# The paper reads from its figure that women are misread more often than men. The table counts the pairs in
 # which one gender has the higher rate, and those whose intervals are apart. Labels are what raters saw, so
 # this compares two groups of faces.
 
-# %% tags=["hide-input"]
-lines = []
-for model, pairs in matched["perceived_gender"].drop("null").groupby("model"):
-    pairs = pairs.dropna()  # a group without images has no rate
-    higher = pairs["rate_first"] > pairs["rate_second"], pairs["rate_second"] > pairs["rate_first"]
-    apart = pairs["low_first"] > pairs["high_second"], pairs["low_second"] > pairs["high_first"]
-    (women, men), (clearly, surely) = ([one.sum() for one in two] for two in (higher, apart))
-    lines.append(
-        f"- **{model}**: of {len(pairs)} pairs, women have the higher rate in {women} "
-        f"({clearly} with intervals apart) and men in {men} ({surely} so)."
-    )
-Markdown("\n".join(lines))
+# %%
+pairs = matched["perceived_gender"].drop("null").dropna()  # a group without images has no rate
+more_often = {
+    "women higher": pairs["rate_first"] > pairs["rate_second"],
+    "women, intervals apart": pairs["low_first"] > pairs["high_second"],
+    "men higher": pairs["rate_second"] > pairs["rate_first"],
+    "men, intervals apart": pairs["low_second"] > pairs["high_first"],
+}
+by_model = pd.DataFrame(more_often).groupby("model")
+by_model.sum().assign(pairs=by_model.size())
 
 # %% [markdown]
 # The distance from the dashed line, on average over the pairs and without its sign, is a rough measure of
@@ -653,11 +671,10 @@ Markdown("\n".join(lines))
 # more than zero, and the row of the null control says how much.
 
 # %%
-moved = {
-    attribute.replace("_", " "): (pairs["rate_second"] - pairs["rate_first"]).abs()
-    for attribute, pairs in matched.items()
-}
-moved = {attribute: size.groupby("model").mean() for attribute, size in moved.items()}
+moved = {}
+for attribute, pairs in matched.items():
+    distance = (pairs["rate_second"] - pairs["rate_first"]).abs()
+    moved[attribute.replace("_", " ")] = distance.groupby("model").mean()
 pd.DataFrame(moved).style.format("{:.1%}")
 
 # %% [markdown]
@@ -667,31 +684,37 @@ pd.DataFrame(moved).style.format("{:.1%}")
 # on held-out faces ([](#erratum-threshold)). Age differs *between* transects, so these bars compare
 # different people, as an observational audit does. All kept images enter, of every perceived age.
 
-# %% tags=["hide-cell"]
+# %%
 aged = answers[answers["kept"]]
 aged = aged.assign(age_group=error_rates.age_group(aged["age"]))
 
 
+# %%
+def errors_by_age(model: str, threshold: float) -> pd.DataFrame:
+    """Error rates by age and perceived gender at a threshold."""
+    answer = aged[f"score_{model}"] > threshold
+    at = aged.assign(error=(answer != aged["label"]).astype(int))
+    return error_rates.stratified_errors(at, ["age_group", "perceived_gender"])
+
+
+# %% tags=["hide-cell"]
 def by_age(model: str) -> None:
     """Errors by age and perceived gender at two thresholds (transects, Fig 16)."""
     own = stratified_results["tuned_threshold_overall"][model]
     _, axes = plt.subplots(2, 1, figsize=(NARROW, 7), sharey=True)
     for ax, threshold in zip(axes, (0.5, own), strict=True):
-        answer = aged[f"score_{model}"] > threshold
-        at = aged.assign(error=(answer != aged["label"]).astype(int))
-        table = error_rates.stratified_errors(at, ["age_group", "perceived_gender"])
-        figures.bars(table, "error rate", ax, few=10)
+        figures.bars(errors_by_age(model, threshold), "error rate", ax, few=10)
         names = [tick.get_text().replace(" ", "\n") for tick in ax.get_xticklabels()]
         ax.set_xticks(ax.get_xticks(), names)
         ax.set_title(f"{model}, threshold {threshold:.3f}", pad=30 if ax is axes[0] else 6)
     axes[1].get_legend().remove()
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two bar charts of the celeba-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-celeba", "caption": "Errors of the CelebA-like model by perceived age and gender, at the plain threshold (above) and at the one with the least overall error on held-out faces (below); Wilson intervals. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper, whose second threshold is 0.8."}}
+# %% mystnb={"image": {"alt": "Two bar charts of the celeba-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-celeba", "caption": "Errors of the CelebA-like model by perceived age and gender, at the plain threshold (above) and at the one with the least overall error on held-out faces (below); Wilson intervals. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper, whose second threshold is 0.8."}}
 # Computed by by_age (above) with faceaudit.effects.error_rates.stratified_errors.
 by_age("celeba-like")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-fairface", "caption": "The same for the FairFace-like model. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper, whose second threshold is 0.8."}}
+# %% mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-fairface", "caption": "The same for the FairFace-like model. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper, whose second threshold is 0.8."}}
 # Computed by by_age (above) with faceaudit.effects.error_rates.stratified_errors.
 by_age("fairface-like")
 
@@ -700,33 +723,36 @@ by_age("fairface-like")
 #
 # Figure 17 of the paper shows the worst errors of both directions. The chapter has those of the
 # fairface-like model, and here are those of the other one. An error on a woman with a beard would be a
-# warning about the raters, so the lines below count them.
+# warning about the raters, so the table below counts them, beside those on women without one.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
-# Computed by faceworld.networks.classifiers.predict (chapter 8) and
-# faceaudit.annotations.schema.scores (chapter 6).
+# %%
 score = "score_celeba-like"
 rows = answers[answers["kept"] & (answers["error_celeba-like"] == 1)]
 rows = rows.assign(gap=(rows[score] - rows["gender"]).abs())
 rows = rows.sort_values(["label", "gap"], ascending=False).groupby("label").head(5)
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 8) and
+# faceaudit.annotations.schema.scores (chapter 6).
 texts = zip(np.where(rows[score] > 0.5, "male", "female"), rows[score], rows["gender"], strict=True)
 titles = [f"read as {answer}\nmodel {own:.2f}\nraters {seen:.2f}" for answer, own, seen in texts]
 pictures = stage.load("05_transect_generation", "fitted_images.npy")
 _ = figures.gallery(pictures[rows["item"].to_numpy()], 5, titles)
 
-# %% tags=["hide-input"]
+# %%
 portraits = stage.load("01_observational_audit", "ppb.parquet")
-lines = []
+on_women = {}
 for data, every in {"portraits": portraits, "transects": grown}.items():
     women = every[every["label"] == 0]
     bearded = women["facial_hair"] >= 0.375  # nearer to a mustache than to a minimal beard
     for model in ("celeba-like", "fairface-like"):
         wrong = women[f"error_{model}"] == 1
-        lines.append(
-            f"- **{data}, {model}**: {(wrong & bearded).sum():,} of {bearded.sum():,} women with a beard are "
-            f"misread, and {(wrong & ~bearded).sum():,} of {(~bearded).sum():,} without one."
-        )
-Markdown("\n".join(lines))
+        with_beard = [bearded.sum(), (wrong & bearded).sum()]
+        on_women[data, model] = [*with_beard, (~bearded).sum(), (wrong & ~bearded).sum()]
+
+# %%
+columns = ["with a beard", "of these misread", "without one", "of those misread"]
+pd.DataFrame(on_women, columns).T.style.format("{:,}")
 
 # %% [markdown]
 # ## From chapter 9: Logistic ATE
@@ -735,20 +761,20 @@ Markdown("\n".join(lines))
 # ordinary models. Here are the two controls. The errors of plantskin depend on skin by construction, and
 # those of the null control are pure chance. Their coefficients of skin should look different.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
-# Computed by faceaudit.effects.regression.regression_draws (chapter 9) and
-# faceaudit.effects.regression.summarize_draws (chapter 9).
+# %%
 logit = stage.load("09_logistic_ate", "paper_logit.parquet").set_index(["model", "level"])
 size = logit["estimate"].abs().loc[["celeba-like", "fairface-like"]].groupby("level").mean()
 order = size.sort_values(ascending=False).index
+logit["low"] = logit["estimate"] - logit["sd_image"]
+logit["high"] = logit["estimate"] + logit["sd_image"]
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
+# Computed by faceaudit.effects.regression.regression_draws (chapter 9) and
+# faceaudit.effects.regression.summarize_draws (chapter 9).
 _, axes = plt.subplots(1, 2, figsize=(NARROW, 6.8), sharex=True, sharey=True)
 for ax, model in zip(axes, ("plantskin", "null"), strict=True):
     bars = logit.loc[model].loc[order]
-    spread = {
-        "low": bars["estimate"] - bars["sd_image"],
-        "high": bars["estimate"] + bars["sd_image"],
-    }
-    figures.forest(bars.assign(**spread), xlabel="log odds", ax=ax)
+    figures.forest(bars, xlabel="log odds", ax=ax)
     dark = f"{bars.loc['Dark skin', 'estimate']:z.2f}".replace("-", "−")
     ax.set_title(f"{model}\ndark skin: {dark}", fontsize=11)
 
@@ -759,12 +785,14 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
 # same question in points of the error rate, cell by cell, for the effects that chapter 10 leaves out: those of
 # perceived gender in all models, and those of hair in the two controls.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
-# Computed by faceaudit.effects.matched.all_matched_effects (chapter 10).
+# %%
 cells = stage.load("10_matched_pairs", "matched.parquet")
 cells = cells[(cells["scope"] == "cell") & (cells["arm"] == "C crowd")]
 panel = [("gender", name) for name in ("celeba-like", "fairface-like", "plantskin", "null")]
 panel += [("hair_length", name) for name in ("plantskin", "null")]
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
+# Computed by faceaudit.effects.matched.all_matched_effects (chapter 10).
 figure, axes = plt.subplots(3, 2, figsize=(figures.WIDTH, 7))
 for ax, (attribute, model) in zip(axes.flat, panel, strict=True):
     part = cells[(cells["attribute"] == attribute) & (cells["model"] == model)]
@@ -788,9 +816,9 @@ of_faces = torch.from_numpy(stage.load("05_transect_generation", "papers_paramet
 leaked["worn"] = (facerender.to_frame(of_faces)["earrings"].to_numpy() > 0.35).astype(int)  # seen
 leaked["skin"] = np.where(leaked["skin_colour_level"] == 1, "dark", "light")
 leaked["gender"] = np.where(leaked["gender_level"] == 1, "male", "female")
+worn = stratified_errors(leaked, ["gender", "skin"], "worn")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four bars with intervals: the share of images with visible earrings for made faces that were meant to look female or male, with light and with dark skin."}, "figure": {"name": "fig-earrings-transects", "caption": "Transects paper, Figure 19: earrings come along. Share of the images of the paper's recipe in which earrings can be seen, by the level of gender and of skin colour that was set (95 % intervals, images as units). The paper prints no number."}}
-worn = stratified_errors(leaked, ["gender", "skin"], "worn")
 dark = [worn.loc[(gender, "dark"), "rate"] for gender in ("male", "female")]
 ax = figures.bars(worn, ylabel="images with earrings")
 ax.set_xlabel("gender that was set")
@@ -813,7 +841,8 @@ _ = ax.figure.suptitle(title, fontsize=12)
 
 
 # %%
-FACES, PRINTED = 19_962, (89.330, 14.416, 6.929)  # accuracy, false positives, false negatives
+FACES = 19_962
+PRINTED = (89.330, 14.416, 6.929)  # accuracy, false positives, false negatives
 PRINTED_PAIRS = {
     "Young": [(87.170, 17.727, 8.193), (90.022, 13.391, 6.509)],
     "Male": [(89.962, 16.548, 4.984), (88.356, 11.948, 11.190)],
@@ -831,6 +860,7 @@ def prints_as(rate, printed):
     return np.abs(rate - printed) <= 0.0005 + 1e-9
 
 
+# %%
 def errors_behind(printed, faces):
     """The number of errors that is nearest to a printed rate, and whether it prints as that."""
     # Among fewer than a hundred thousand faces no second number rounds to the same rate.
@@ -838,6 +868,7 @@ def errors_behind(printed, faces):
     return nearest, prints_as(100 * nearest / faces, printed)
 
 
+# %%
 def splits(faces, wrong, first, second):
     """Sizes of a first group, and its errors, that leave fitting numbers for the second."""
     size = np.arange(1, faces)
@@ -854,6 +885,7 @@ fits &= fits_too & prints_as(100 * (1 - (missed + raised) / FACES), PRINTED[0])
 (smiles,), (missed,), (raised,) = smiles[fits], missed[fits], raised[fits]
 
 
+# %%
 def ways_to_split(first, second):
     """In how many ways two groups with these printed rates make up the whole."""
     size, own = splits(smiles, missed, first[2], second[2])
@@ -878,15 +910,15 @@ flip_errors = flip_errors.set_index(["kind", "faces"])
 
 # %%
 columns = {("", "n"): flip_errors.loc["accuracy", "n"].map("{:,}".format)}
-columns["paper", "ways to split"] = {
-    f"{name} = {has}": f"{n}" for name, n in ways.items() for has in (0, 1)
-}
+split_ways = {f"{name} = {has}": f"{n}" for name, n in ways.items() for has in (0, 1)}
+columns["paper", "ways to split"] = split_ways
+
+# %%
 for kind in flip_kinds:
-    rates = 100 * flip_errors.loc[kind]
-    ends = rates["rate"].map("{:.1f}".format), rates["low"].map("{:.1f}".format)
-    columns[kind, "here"] = (
-        ends[0] + " [" + ends[1] + ", " + rates["high"].map("{:.1f}".format) + "]"
-    )
+    rates = 100 * flip_errors.loc[kind][["rate", "low", "high"]].astype(float)
+    rows = rates.itertuples(index=False, name=None)
+    here = ["{:.1f} [{:.1f}, {:.1f}]".format(*row) for row in rows]
+    columns[kind, "here"] = pd.Series(here, rates.index)
     columns[kind, "paper"] = printed[kind].map("{:.3f}".format)
 pd.DataFrame(columns, index=printed.index).astype(object).fillna("")
 
@@ -910,25 +942,31 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 GROUPS = list(people.GROUPS)
 LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 judged_pairs = stage.load("14_verification_measures", "pairs.parquet")
+networks = stage.load("14_verification_measures", "recognisers.parquet")
+
+# %%
 crossed = stage.load("14_verification_measures", "cross_pairs.parquet")
 perceived = stage.load("14_verification_measures", "perceived.parquet")
 made = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy").copy())
 pictures = stage.load("14_verification_measures", "faces.npy")
-networks = stage.load("14_verification_measures", "recognisers.parquet")
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six faces of one seed in two rows: above with background, neck and shoulders, below the same heads on white."}, "figure": {"name": "fig-white", "caption": "The prototypes of one seed before and after all but the head is made white (the paper's figure 8)."}}
-# Computed by faceworld.people.neutral (chapter 14).
+# %%
 first = slice(0, len(GROUPS) * 17, 17)
 size = pictures.shape[-1]
 before = facerender.render(made[first], 2 * size).image.cpu()
 after = render_heads(made[first], 2 * size).image.cpu()
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six faces of one seed in two rows: above with background, neck and shoulders, below the same heads on white."}, "figure": {"name": "fig-white", "caption": "The prototypes of one seed before and after all but the head is made white (the paper's figure 8)."}}
+# Computed by faceworld.people.neutral (chapter 14).
 _ = figures.gallery([*before, *after], len(GROUPS), LABELS, ["before", "after"])
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants-groups", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
-# Computed by faceaudit.verification.prototypes.variants (chapter 14).
+# %%
 block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
 halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
 rows = np.concatenate([block[group][columns] for group, columns in halves])
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants-groups", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
+# Computed by faceaudit.verification.prototypes.variants (chapter 14).
 titles = [f"{group}\n{name}" for name in verification.VARIED_ATTRIBUTES for group in ("AF", "WM")]
 titles = np.array([[title, "", "", "", ""] for title in titles]).ravel()
 _ = figures.gallery(rows, 10, titles)
@@ -956,11 +994,15 @@ ways = stage.load("14_verification_measures", "ways.parquet").set_index(["labels
 named = ways.rename(columns=lambda name: name.replace("_", " "))
 named.style.format("{:.2f}").format("{:.0f}", subset=["as meant (%)", "all six (%)"])
 
-# %% tags=["hide-input"]
+# %%
 true = stage.load("14_verification_measures", "as_meant.parquet")
-CROWD, PAPER = "crowd, all samples", "classifier"
-reached, WALKS = true.mean(), ("along normals", "the rest held")
+CROWD = "crowd, all samples"
+PAPER = "classifier"
 more = true[f"{CROWD}, along normals"] - true[f"{PAPER}, along normals"]
+reached = true.mean()
+WALKS = ("along normals", "the rest held")
+
+# %% tags=["hide-input"]
 question(
     "Along normals {paper[0]:.0%} of the prototypes are as meant with the classifier's labels, and "
     "{crowd[0]:.0%} with the crowd's labels of all samples. With the rest held it is {paper[1]:.0%} and "
@@ -982,7 +1024,7 @@ question(
 # much in every group.
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-cell"]
 def draw_perceived(frame: pd.DataFrame) -> None:
     """Perceived scores by what was to be shown, with their median: a panel per attribute."""
     # Means of nine ratings lie on a grid; a bar holds a ninth of the scale, and no value is on an edge.
@@ -1011,23 +1053,27 @@ def draw_perceived(frame: pd.DataFrame) -> None:
         ax.set_title(f"{title}\nn = {n}", fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group. If people see what was meant, scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}
-# Computed by faceworld.prototypes.crowd_scores (chapter 14).
+# %%
 whole = perceived.rename(columns={"group": "shown"}).drop(columns="attribute")
 seen = [whole.melt("shown", ["gender"], "attribute", "score")]
 for name, column in {"expression": "smiling", "age": "age"}.items():
     rows = perceived[perceived["attribute"].isin([name, "prototype"])]
     seen.insert(0, rows.assign(attribute=column, shown=rows["step"], score=rows[column]))
+
+# %% mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group. If people see what was meant, scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}
+# Computed by faceworld.prototypes.crowd_scores (chapter 14).
 _ = draw_perceived(pd.concat(seen))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
+# %% mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
 # Computed by faceworld.prototypes.crowd_scores (chapter 14).
 _ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
-# Computed by faceworld.prototypes.crowd_scores (chapter 14).
+# %%
 worst = perceived.sort_values("fakeness").drop_duplicates("prototype", keep="last")
 worst = worst["fakeness"].nlargest(6)
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
+# Computed by faceworld.prototypes.crowd_scores (chapter 14).
 _ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst])
 
 # %% [markdown]
@@ -1041,12 +1087,16 @@ _ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst
 #
 # The table counts images, pairs and answers, then the pairs that are left without uncanny images. The paper's pairs
 # are those that it prints, with pictures paired with themselves. Its answers to images are its total for all
-# attributes. That total is no multiple of its images times the nine answers that each is said to get.
+# attributes. That total is no multiple of its images times the nine answers that each is said to get. The second
+# table has the shares of positives and negatives that are left.
 
 # %%
 left = judged_pairs["kind"].value_counts()
 asked_for = pd.Series(stage.load("14_verification_measures", "results.json")["asked"])
-RATERS, RATED = 9, 5  # raters of an image or a pair, and attributes of an image
+RATERS = 9  # of an image or a pair
+RATED = 5  # attributes of an image
+
+# %%
 sizes = {  # of the paper, of this run
     "images": (10_200, len(perceived)),
     "answers to images": (123_000, RATERS * RATED * len(perceived)),
@@ -1058,12 +1108,11 @@ sizes = {  # of the paper, of this run
 sizes = pd.DataFrame(sizes, ["the paper", "this run"]).T
 sizes.style.format("{:,}")
 
-# %% tags=["hide-input"]
+# %%
 share = left / asked_for
-Markdown(
-    f"Left are {11_682 / 12_000:.1%} of the paper's positives and {35_406 / 36_000:.1%} of its "
-    f"negatives, and {share['positive']:.1%} and {share['negative']:.1%} of this run's."
-)
+shares_left = {"positives": (11_682 / 12_000, share["positive"])}
+shares_left["negatives"] = (35_406 / 36_000, share["negative"])
+pd.DataFrame(shares_left, ["the paper", "this run"]).T.style.format("{:.1%}")
 
 # %% [markdown]
 # ### How people see pairs
@@ -1074,6 +1123,14 @@ Markdown(
 
 # %%
 RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}  # quantiles of pairs, the paper's
+
+
+def ranges_of(values) -> pd.DataFrame:
+    """The paper's quantiles of a column in groups of pairs."""
+    return pd.DataFrame({name: values.quantile(share) for name, share in RANGE.items()})
+
+
+# %% tags=["hide-cell"]
 UNITS = {name: f"{name} (steps)" for name in prototypes.STEPS}
 UNITS |= {"pose": "pose (degrees)", "light": "light from"}
 ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
@@ -1085,7 +1142,6 @@ def from_to(n: pd.Series) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-# %% tags=["hide-cell"]
 def name_groups(figure, groups, extra, title=None) -> None:
     """A legend of groups beneath, the two perceived genders of an ancestry group in a column."""
     looks = [figures.look(group, 7).mark for group in groups]
@@ -1125,12 +1181,9 @@ def draw_pairs(frame: pd.DataFrame, attributes: list[str], value: str, threshold
     figure, axes = plt.subplots(*shape, sharey=True, squeeze=False, **how)
     for line, attribute in zip(axes, attributes, strict=True):
         before, after = np.split(np.array(prototypes.STEPS[attribute], str), 2)
-        steps, own = (
-            [*before, "0", *after],
-            rows["attribute"].isin([attribute, prototypes.PROTOTYPE]),
-        )
-        values = rows[own].groupby(["relation", "group", "step"], observed=True)[value]
-        ranges = pd.DataFrame({name: values.quantile(q) for name, q in RANGE.items()})
+        steps = [*before, "0", *after]
+        own = rows["attribute"].isin([attribute, prototypes.PROTOTYPE])
+        ranges = ranges_of(rows[own].groupby(["relation", "group", "step"], observed=True)[value])
         for ax, relation in zip(line, relations, strict=True):
             seen = ranges.loc[relation].reset_index()
             beside(ax, seen, steps, steps, 3.6)
@@ -1156,31 +1209,36 @@ def draw_ratings(frame: pd.DataFrame, attributes: list[str]) -> None:
     ax.set_yticks(list(ANSWERS), list(ANSWERS.values()))
 
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
-# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
+# %%
 LIMIT = 0.3  # the paper's
 rated = judged_pairs.assign(rating=judged_pairs["hcic"])
+
+# %% tags=["sheet"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
+# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 draw_ratings(rated, ["pose"])
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
 # Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 draw_ratings(rated, ["light", "expression", "age"])
 
+# %%
+spread = judged_pairs.groupby("attribute", sort=False)["spread"]
+middle = ranges_of(spread).assign(n=spread.size())
+
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
 # Computed by std of numpy, of the ratings of a pair (chapter 14).
-spread = judged_pairs.groupby("attribute", sort=False)["spread"]
-middle = pd.DataFrame({name: spread.quantile(share) for name, share in RANGE.items()})
-middle["n"] = spread.size()
 ax = figures.forest(middle, xlabel="standard deviation of a pair's ratings (scale = 1)")
 ax.axvline(0.3, color=figures.BLACK, linestyle="--")
 _ = ax.set_title(f"median {judged_pairs['spread'].median():.2f}, the paper's 0.30", size=12)
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the middle and the highest of an attribute."}}
-# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
+# %%
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
 sorted_pairs = [intended[intended["attribute"] == name] for name in verification.VARIED_ATTRIBUTES]
 places = np.linspace(0, 1, 3)
 examples = pd.concat([rows.iloc[(places * (len(rows) - 1)).astype(int)] for rows in sorted_pairs])
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the middle and the highest of an attribute."}}
+# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 both = np.concatenate([pictures[examples["first"]], pictures[examples["second"]]], axis=3)
 titles = [f"{row.attribute}: {row.hcic:.2f}" for row in examples.itertuples()]
 _ = figures.gallery(both, len(places), titles)
@@ -1202,11 +1260,13 @@ def seen_by(name: str) -> pd.DataFrame:
     return every.assign(similarity=every[f"similarity_{name}"])
 
 
-LINES, OTHERS = networks["threshold"], ["light", "expression", "age"]
+# %%
+LINES = networks["threshold"]
+OTHERS = ["light", "expression", "age"]
+FIXED = 0.6  # of similarity, the paper's
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, the dotted one that of the paper, step zero the prototype."}}
 # Computed by faceaudit.verification.curves.similarity (chapter 14).
-FIXED = 0.6  # of similarity, the paper's
 figure = draw_pairs(seen_by("arcface-a"), ["pose"], "similarity", LINES["arcface-a"])
 for ax in figure.axes:
     ax.axhline(FIXED, color=figures.BLACK, linestyle=":")
@@ -1218,25 +1278,29 @@ for ax in figure.axes:
 
 # %%
 same_person = verification.is_match(stage.load("14_verification_measures", "ratings.npy"), LIMIT)
-everybody, at = np.full(len(judged_pairs), "all"), {}
+everybody = np.full(len(judged_pairs), "all")
+
+# %%
+at = {}
 for name, line in LINES.items():
+    judged = judged_pairs[f"similarity_{name}"], same_person, everybody
     for label, threshold in {"held": line, "fixed": FIXED}.items():
-        some = judged_pairs[f"similarity_{name}"], same_person, everybody, threshold
-        at[name, label] = verification.fixed_threshold(*some).loc[0, ["threshold", "fnmr", "fmr"]]
+        rates = verification.fixed_threshold(*judged, threshold)
+        at[name, label] = rates.loc[0, ["threshold", "fnmr", "fmr"]]
 at = pd.DataFrame(at).T.rename(columns={"fnmr": "FNMR", "fmr": "FMR"})
 at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
 # Computed by faceaudit.verification.curves.similarity (chapter 14).
 _ = draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
 # Computed by faceaudit.verification.curves.similarity (chapter 14).
 _ = draw_pairs(
     seen_by("arcface-b"), verification.VARIED_ATTRIBUTES, "similarity", LINES["arcface-b"]
 )
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
 # Computed by faceaudit.verification.curves.similarity (chapter 14).
 _ = draw_pairs(
     seen_by("sphereface"), verification.VARIED_ATTRIBUTES, "similarity", LINES["sphereface"]
@@ -1250,6 +1314,8 @@ _ = draw_pairs(
 # %%
 PARTS = ["to 0.2", "to 0.4", "to 0.6", "to 0.8", "to 1"]
 SCORE = {"expression": "smiling", "age": "age"}
+
+# %%
 part = np.ceil(5 * perceived[[*SCORE.values()]] - 1e-9).clip(lower=1).astype(int) - 1
 where = {}
 for name, column in SCORE.items():
@@ -1258,14 +1324,16 @@ for name, column in SCORE.items():
 where = pd.concat(where, names=["attribute", "step"]).fillna(0).astype(int)
 where.rename_axis(columns="perceived").rename(columns=dict(enumerate(PARTS)))
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by perceived expression and perceived age, in five parts of the scale, and group for the first ArcFace network: a row for each of the two, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-perceived", "caption": "Similarity by perceived expression and age of the second picture, first ArcFace network (supplement E of the paper)."}}
-# Computed by faceaudit.verification.curves.similarity (chapter 14).
+# %%
 parts = []
 for name, column in SCORE.items():
     rows = seen_by("arcface-a")
     rows = rows[rows["attribute"].isin([name, "prototype"])]
     step = part.loc[rows["second"], column].to_numpy() - 2
     parts.append(rows.assign(attribute=name, step=step))
+
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by perceived expression and perceived age, in five parts of the scale, and group for the first ArcFace network: a row for each of the two, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-perceived", "caption": "Similarity by perceived expression and age of the second picture, first ArcFace network (supplement E of the paper)."}}
+# Computed by faceaudit.verification.curves.similarity (chapter 14).
 figure = draw_pairs(pd.concat(parts), [*SCORE], "similarity", LINES["arcface-a"])
 for ax in figure.axes:
     ax.set_xticks(range(5), [name.replace("to ", "≤ ") for name in PARTS])
@@ -1309,9 +1377,12 @@ def draw_step_effects(table: pd.DataFrame) -> None:
     name_groups(figure, groups, {})
 
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
+# %%
+step_effects = stage.load("14_verification_measures", "steps.parquet")
+
+# %% tags=["sheet"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
 # Computed by faceaudit.verification.prototypes.step_effects (chapter 14).
-draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
+draw_step_effects(step_effects)
 
 # %% [markdown]
 # ### Heads without hair
@@ -1319,22 +1390,24 @@ draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
 # Hair covers a large part of a head, and a network may use it. The paper removes it by segmentation and finds similar
 # trends. The renderer can shave a head: the same faces of some seeds are drawn once more, with hair of length zero. The
 # table sets the effects of the steps side by side, over all groups of these seeds. *Low* and *high* hold those without
-# hair, over seeds.
+# hair, over seeds. Compare the two columns of each light and of the last step of age.
 
 # %%
-hairless, cell = (
-    stage.load("14_verification_measures", "hairless.parquet"),
-    ["group", "attribute", "step"],
-)
+hairless = stage.load("14_verification_measures", "hairless.parquet")
 by_hair = {"with hair": hairless, "without": hairless.assign(similarity=hairless["without"])}
+cell = ["group", "attribute", "step"]
 by_hair = {name: prototypes.step_effects(rows).set_index(cell) for name, rows in by_hair.items()}
+
+# %%
 trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()})
 trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
 trend.loc["all"].style.format("{:+.4f}").format("{:.0f}", subset=["seeds"])
 
-# %% tags=["hide-input"]
+# %%
 each = trend.drop(index="all", level="group")[["with hair", "without"]]
 closer = (hairless["without"] - hairless["similarity"]).groupby(hairless["seed_first"]).mean()
+
+# %% tags=["hide-input"]
 question(
     "Over groups and steps, the effects with and without hair have a rank correlation of {alike:.2f}, "
     "and {sign:.0%} have the same sign. Without hair a picture is {closer:+.3f} more similar to its "
@@ -1346,15 +1419,6 @@ question(
     closer=closer.mean(),
 )
 
-# %% tags=["hide-input"]
-costs = trend.loc["all"].sort_index()
-last, lights = costs.loc[("age", "2")], costs.loc["light"]
-dearer = lights["without"].lt(lights["with hair"]).sum()
-Markdown(
-    f"In this run {dearer} of {len(lights)} lights cost more on a shaved head. The last step of age "
-    f"costs {-last['without']:.3f} without hair and {-last['with hair']:.3f} with it."
-)
-
 # %% [markdown]
 # ## From chapter 15: Verification curves
 #
@@ -1364,12 +1428,18 @@ Markdown(
 # prove little. A curve ends where a single negative pair is left.
 
 
-# %% tags=["hide-cell"]
-def draw_curve(ax, place: int, group: str, rows: pd.DataFrame, fixed: pd.Series) -> None:
-    """Curve, band and triangle of one group: points from 1 / negatives on, as many as are seen."""
+# %%
+def path_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """The points of a curve from 1 / negatives on, as many as are seen."""
     # Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
     path = rows[rows["fmr"] > 0].sort_values("threshold")
-    path = path[~(30 * np.log10(path["fmr"])).round().duplicated()]
+    return path[~(30 * np.log10(path["fmr"])).round().duplicated()]
+
+
+# %% tags=["hide-cell"]
+def draw_curve(ax, place: int, group: str, rows: pd.DataFrame, fixed: pd.Series) -> None:
+    """Curve, band and triangle of one group."""
+    path = path_of(rows)
     mark, ends = figures.look(group).mark, (path["fnmr_low"], path["fnmr_high"])
     ax.fill_between(path["fmr"], *ends, fc=mark["color"], alpha=0.1, linewidth=0, rasterized=True)
     path = path[path["fnmr"].diff().ne(0) | path["fnmr"].diff(-1).ne(0)]  # corners are enough
@@ -1379,7 +1449,6 @@ def draw_curve(ax, place: int, group: str, rows: pd.DataFrame, fixed: pd.Series)
     ax.plot(max(fixed["fmr"], floor), fixed["fnmr"], **mark, markersize=6.5, clip_on=False)
 
 
-# %%
 def name_curves(axes, curves: pd.DataFrame, attributes: list[str], names: list[str]) -> None:
     """Titles and labels of rows and columns, and the counts of pairs."""
     for row, attribute in zip(axes[:, 0], attributes, strict=True):
@@ -1433,17 +1502,17 @@ def draw_limit(limit: float) -> None:
     draw_curves(own[~own["at_threshold"]], own[own["at_threshold"]])
 
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
 # Computed by by_attribute (chapter 15) with faceaudit.verification.bootstrap.vertex_bootstrap and
 # faceaudit.verification.curves.fixed_threshold.
 draw_limit(0.3)
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
 # Computed by by_attribute (chapter 15) with faceaudit.verification.bootstrap.vertex_bootstrap and
 # faceaudit.verification.curves.fixed_threshold.
 draw_limit(0.4)
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
 # Computed by by_attribute (chapter 15) with faceaudit.verification.bootstrap.vertex_bootstrap and
 # faceaudit.verification.curves.fixed_threshold.
 draw_limit(0.2)
@@ -1455,12 +1524,14 @@ draw_limit(0.2)
 # unknown at the door, so no system works like that. A rate that cannot be estimated is named: one in a thousand cannot be
 # held with less than a thousand negative pairs.
 
-
 # %%
-def draw_rates(strict: bool) -> None:
+at_fmr = stage.load("15_verification_curves", "at_fmr.parquet")
+strict = at_fmr["fmr"] == at_fmr["fmr"].min()
+
+
+# %% tags=["hide-cell"]
+def draw_rates(table: pd.DataFrame) -> None:
     """FNMR of every group at one FMR."""
-    every = stage.load("15_verification_curves", "at_fmr.parquet")
-    table = every[(every["fmr"] == every["fmr"].min()) == strict]
     label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % (n = positive pairs)"
     shown = table.assign(estimate=table["fnmr"], row=counted(table, "positives"))
     tall = 1.8 + 0.76 * shown["row"].nunique()
@@ -1469,19 +1540,21 @@ def draw_rates(strict: bool) -> None:
         figure.axes[0].set_xlim(0, 100)
 
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a fixed false match rate, with intervals; rates that cannot be estimated are named."}, "figure": {"name": "fig-rates", "caption": "FNMR where each group's FMR is held at one in a hundred; intervals from the bootstrap of seeds."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a fixed false match rate, with intervals; rates that cannot be estimated are named."}, "figure": {"name": "fig-rates", "caption": "FNMR where each group's FMR is held at one in a hundred; intervals from the bootstrap of seeds."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap (chapter 15).
-draw_rates(strict=False)
+draw_rates(at_fmr[~strict])
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a false match rate ten times lower, with wider intervals, or named as not estimable."}, "figure": {"name": "fig-rates-strict", "caption": "The same at one in a thousand, where the negatives of a group suffice."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a false match rate ten times lower, with wider intervals, or named as not estimable."}, "figure": {"name": "fig-rates-strict", "caption": "The same at one in a thousand, where the negatives of a group suffice."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap (chapter 15).
-draw_rates(strict=True)
+draw_rates(at_fmr[strict])
+
+# %%
+gaps = stage.load("15_verification_curves", "gaps.parquet")
+own = gaps[gaps["measure"] == "FNMR at FMR"]
+tolerance = 100 * stage.load("audit_plan", "plan.json")["tolerance"]
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Differences in false non-match rate, each group at its own threshold, of five groups to European male faces for four recognisers, with intervals and a band of tolerance."}, "figure": {"name": "fig-gaps-held", "caption": "Differences in FNMR to European-looking men, each group at its own threshold for one FMR; tolerance shaded. Thin lines are 95 % intervals, which decide on *exceeds*; thick lines are intervals of ninety per cent, which decide on *within*."}}
 # Computed by faceaudit.verification.bootstrap.disparities (chapter 15).
-gaps = stage.load("15_verification_curves", "gaps.parquet")
-tolerance = 100 * stage.load("audit_plan", "plan.json")["tolerance"]
-own = gaps[gaps["measure"] == "FNMR at FMR"]
 shown = own.assign(row=counted(own, "n"), told=own["verdict"].astype(str))
 label = "FNMR minus that of European-looking men (points)"
 figure = panels.intervals(shown, "row", "told", "recogniser", label, across=2, height=5.6)

@@ -23,15 +23,6 @@
 # its plan. *Female* and *male* mean perceived gender.
 
 # %% [markdown]
-# ```{glue:figure} simulated-words
-# :name: fig-simulated-words
-# :alt: Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided.
-#
-# Words that the rule of chapter 11 gives in simulated audits, by the true share of skin in the counted gap. Gap and
-# effect scatter as in this run. How often is a firm word wrong? Drawn with [the simulated audits](#firm-and-wrong).
-# ```
-
-# %% [markdown]
 # ## Question
 #
 # Can we trust the effects of chapter 10 and the verdicts of chapter 11? We repeat the audit on simulated data,
@@ -41,7 +32,18 @@
 # :format: myst
 # ```
 
+# %% [markdown]
+# ```{glue:figure} simulated-words
+# :name: fig-simulated-words
+# :alt: Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided.
+#
+# Words that the rule of chapter 11 gives in simulated audits, by the true share of skin in the counted gap. Gap and
+# effect scatter as in this run. How often is a firm word wrong? Drawn with [the simulated audits](#firm-and-wrong).
+# ```
+
 # %% tags=["hide-cell"]
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -56,7 +58,6 @@ import facerender
 from faceaudit import effects
 from faceaudit.effects import contrasts, display_names, error_rates, verdicts
 from faceaudit.utils import seeding
-from faceaudit.utils.formatting import in_points, with_minus
 from faceworld import load_generator, networks, scorecard
 from faceworld.crowd import perceived
 from faceworld.scorecard import error_sources, truth
@@ -154,7 +155,8 @@ assert (wider["low"] <= ranked["low"]).all() and (wider["high"] >= ranked["high"
 # The next lines average each effect over the cells of one perceived gender, and take the difference of the
 # two averages. Such a difference of two effects is an {term}`interaction`. It is computed inside each transect, so
 # transects are the units of its interval and of its t test. The plan names the *interactions with gender* as
-# a family of their own. Their intervals are simultaneous. Holm's p-values can find a little more.
+# a family of their own. Their intervals are simultaneous. Holm's p-values can find a little more. All effects are in points
+# of the error rate.
 
 # %%
 of_gender = plan.families["interactions with gender"]
@@ -178,33 +180,19 @@ together = crossed.index.get_level_values("model").map(of_gender.group_of)
 crossed["p, Holm"] = crossed.groupby(together)["p"].transform(effects.holm)
 
 # %%
-shown = pd.DataFrame(
-    {"men minus women, simultaneous": display_names.estimates_in_points(crossed)}, crossed.index
-)
+halves = crowd[(crowd["scope"] == "partial average") & crowd["gender"].notna()]
+halves = 100 * halves.pivot_table("estimate", ["model", "attribute"], "gender")
+halves = halves.loc[crossed.index]
+
+# %%
+shown = halves.set_axis(["women", "men"], axis=1).map("{:+.1f}".format)
+shown["men minus women, simultaneous"] = display_names.estimates_in_points(crossed)
 shown["p, Holm"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in crossed["p, Holm"]]
 shown.rename(CONTRASTS, level="attribute")
 
 # %% tags=["remove-cell"]
-halves = crowd[(crowd["scope"] == "partial average") & crowd["gender"].notna()]
-halves = 100 * halves.pivot_table("estimate", ["model", "attribute"], "gender")
-apart = (halves[1] - halves[0]).loc[crossed.index]
+apart = halves[1] - halves[0]
 assert np.allclose(apart, 100 * crossed["estimate"]), "interactions are differences of effects"
-
-# %% tags=["hide-input"]
-lines = []
-for model in TRAINED:
-    hair, skin = (halves.loc[(model, name)] for name in ("hair_length", "skin_colour"))
-    known = [
-        word
-        for word, name in (("hair", "hair_length"), ("skin", "skin_colour"))
-        if crossed.loc[(model, name), "p, Holm"] < plan.level
-    ]
-    lines.append(
-        f"- **{model}**: long hair changes errors by {hair[0]:+.1f} points in women and "
-        f"{hair[1]:+.1f} in men, dark skin by {skin[0]:+.1f} and {skin[1]:+.1f}. "
-        f"Clear of zero after Holm's adjustment: {' and '.join(known) or 'neither'}."
-    )
-Markdown(with_minus("\n".join(lines)))
 
 # %% [markdown]
 # ## Total and direct effects
@@ -224,13 +212,11 @@ cut = {
 carried = audit.assign(**cut)
 
 # %%
-direct = {
-    (model, axis): effects.direct_effects(
-        carried, f"error_{model}", f"{axis}_level", [*CUT], cluster="transect"
-    ).droplevel("cell")
-    for model in TRAINED
-    for axis in AXES
-}
+direct = {}
+for model, axis in product(TRAINED, AXES):
+    outcome, treatment = f"error_{model}", f"{axis}_level"
+    found = effects.direct_effects(carried, outcome, treatment, [*CUT], cluster="transect")
+    direct[model, axis] = found.droplevel("cell")
 direct = pd.concat(direct, names=["model", "attribute"])
 
 # %%
@@ -253,6 +239,8 @@ rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False
 # %%
 eliminated = direct.xs("total - direct", level="effect")
 portions = plan.families["portions eliminated"]
+
+# %%
 together = eliminated.index.get_level_values("model").map(portions.group_of)
 p_holm = eliminated.groupby(together)["p"].transform(effects.holm)
 carried_off = eliminated[p_holm < plan.level]
@@ -277,16 +265,15 @@ Markdown(
 # not asked about: earrings that come with a face made to look female. Here all parameters of a face are
 # known. We follow each one along each axis, from the low to the high level, in every transect. The unit is
 # the parameter's standard deviation (SD) among sampled faces. The style of hair is left out, because its
-# values have no order.
+# values have no order. The table counts the notable movements of each axis, beside that of its own parameter.
 
 # %%
-fitted_faces = torch.from_numpy(
-    stage.load("05_transect_generation", "fitted_parameters.npy").copy()
-)
-
-# %%
+fitted = stage.load("05_transect_generation", "fitted_parameters.npy").copy()
+fitted_faces = torch.from_numpy(fitted)
 generator = load_generator("known-truth", device=device)
 population = generator.parameters(generator.sample(4000, seed)).cpu()
+
+# %%
 leaks = error_sources.parameter_changes(fitted_faces, population)
 leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
@@ -308,28 +295,13 @@ most = leaked["effect"].abs().max()
 _ = figure.suptitle(f"The largest unasked change is {most:.2f} SD", fontsize=12)
 
 # %%
-NOTABLE = 0.1  # SD; what moves by less is not listed
-wide = leaks.pivot_table("effect", "parameter", "attribute")
-intended = pd.Series({axis: wide.loc[axis, axis] for axis in AXES})
-size = wide.drop(AXES).abs()
-
-# %% tags=["hide-input"]
-lines = []
-for axis in AXES:
-    ordered = size[axis].sort_values(ascending=False)
-    large = ordered[ordered > NOTABLE]
-    moved = leaked[leaked["attribute"] == axis].set_index("parameter").loc[large.index]
-    named = [
-        f"{name.replace('_', ' ')} {row['effect']:+.2f} ± {verdicts.Z * row['se']:.2f}"
-        for name, row in moved.iterrows()
-    ]
-    lines.append(
-        f"- **{CONTRASTS[axis]}** moves its own parameter by {intended[axis]:+.2f} SD. "
-        f"Other parameters that it moves by more than {NOTABLE} SD: {', '.join(named) or '—'}. "
-        f"The remaining {len(ordered) - len(large)} parameters move by at most "
-        f"{ordered[ordered <= NOTABLE].max():.2f}."
-    )
-Markdown(with_minus("\n".join(lines)))
+NOTABLE = 0.1  # SD
+wide = leaks.pivot_table("effect", "parameter", "attribute")[AXES]
+others = wide.drop(AXES).abs()
+moved = pd.DataFrame({"own parameter (SD)": np.diag(wide.loc[AXES])}, AXES)
+moved["largest other (SD)"] = others.max()
+moved[f"others above {NOTABLE} SD"] = (others > NOTABLE).sum()
+moved.rename(CONTRASTS).style.format("{:z.2f}", subset=["own parameter (SD)", "largest other (SD)"])
 
 # %% [markdown]
 # A gate bounded those movements that raters or measures can see, before the experiment asked any model
@@ -348,12 +320,12 @@ Markdown(with_minus("\n".join(lines)))
 added = stage.load("11_who_was_right", "steps.parquet")
 BETWEEN = ["base faces", "doses", "leakage"]
 parts = added[added["step"].isin(BETWEEN) & (added["model"] != "null")]
+parts = parts.assign(estimate=parts["change"])
 
 # %%
 margin = verdicts.Z * parts["se"]
-parts = parts.assign(
-    estimate=parts["change"], low=parts["change"] - margin, high=parts["change"] + margin
-)
+parts["low"] = parts["change"] - margin
+parts["high"] = parts["change"] + margin
 parts["clear"] = parts["change"].abs() > margin
 parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without its noise
 
@@ -392,6 +364,8 @@ pd.concat({"size (points)": sizes.map("{:.1f}".format), "clear of zero": counts}
 # %%
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
 both = rungs[rungs["scope"] == "cell"].set_index(["model", "attribute", "cell"]).loc[left.index]
+
+# %%
 arm = {name: both[both["arm"] == name] for name in ("A3 doses", "C crowd")}
 
 # %%
@@ -409,7 +383,7 @@ pd.DataFrame(beside, left.index).xs("skin_colour", level="attribute")
 # We do the same with transects of the paper's recipe. Its images are compared with the same faces at the
 # same doses and everything else as in their base face. Raters without noise judge both. A face of the
 # paper's recipe may change its hair colour or its earrings from one image to the next. The table shows how
-# much such changes bias the estimates.
+# much such changes bias the estimates in each network, and then over all cells and networks.
 
 # %%
 arms = stage.load("11_who_was_right", "arms.parquet")
@@ -436,18 +410,12 @@ bias = 100 * pd.DataFrame(bias).T.rename_axis(["instrument", "model"])
 # %%
 bias.style.format("{:.1f}")
 
-# %% tags=["hide-input"]
+# %%
 pooled = (bias["size"] ** 2).groupby("instrument").mean() ** 0.5
-clear = (bias["low"] > 0).groupby("instrument").sum()[[*BIASES]]
+clear = (bias["low"] > 0).groupby("instrument").sum()
 paper_bias, main_bias = pooled[[*BIASES]]
-Markdown(
-    f"Leakage biases the paper's estimates by {paper_bias:.1f} points, as a root mean square "
-    "over all "
-    f"cells and networks. In the main arm {main_bias:.1f} points are left after noise. Of "
-    f"{len(TRAINED)} networks each, {clear.iloc[0]} and {clear.iloc[1]} have a size that is "
-    "clear of "
-    "zero."
-)
+over_all = pd.DataFrame({"size over all": pooled, "networks clear of zero": clear})
+over_all.loc[[*BIASES]].style.format("{:.1f}", subset=["size over all"])
 
 # %% [markdown]
 # The size is a root mean square over the twelve cells of a network, less noise, with intervals from resampled
@@ -461,37 +429,31 @@ Markdown(
 #
 # In the ideal version of the staircase, only the draw of faces is uncertain. Its intervals should contain the truth
 # about as often as they promise. The truth is estimated too, so even honest intervals contain the *estimated*
-# truth a little less often. The table gives this expected share.
+# truth a little less often. The table gives this expected share. The second table says whether our goal is reached over
+# all networks, for the truth as estimated and with its own error allowed for.
 
 # %%
 GOAL = 0.9  # share of a run's intervals that must hold the truth
 ideal = rungs.query("arm == 'A exact' and scope == 'cell' and model != 'null'")
 
 # %%
-covered, by_model = error_sources.interval_coverage(ideal), ideal.groupby("model", sort=False)
-rates = {name: error_sources.interval_coverage(part) for name, part in by_model} | {"all": covered}
-rates = pd.DataFrame(rates).T
+covered = error_sources.interval_coverage(ideal)
+by_model = ideal.groupby("model", sort=False)
+rates = {name: error_sources.interval_coverage(part) for name, part in by_model}
+rates = pd.DataFrame(rates | {"all": covered}).T
+
+# %%
 tally = rates[["contained", "allowing"]].mul(rates["cells"], axis=0).round()
 tally.insert(0, "cells", rates["cells"])
 tally = tally.astype(int).assign(expected=rates["expected"])
 names = {"contained": "contain the truth", "allowing": "allowing for the truth's error"}
 tally.rename(columns=names).style.format({"expected": "{:.0%}"})
 
-# %% tags=["hide-input"]
-raw, allowing, expected, n_cells = covered[["contained", "allowing", "expected", "cells"]]
-goals_met = covered[["contained", "allowing"]] >= GOAL
-mark = goals_met.map({True: "reached", False: "missed"})
-Markdown(
-    f"Of {n_cells:.0f} intervals, {raw * n_cells:.0f} ({raw:.1%}) contain the truth as "
-    "estimated: the mark of "
-    f"{GOAL:.0%} is {mark['contained']}. Honest intervals would contain {expected:.1%}, because "
-    "the truth has a "
-    f"standard error of typically {100 * covered['median_truth_se']:.1f} points where an "
-    "estimate has "
-    f"{100 * covered['median_se']:.1f}. With the truth's own error allowed for, "
-    f"{allowing * n_cells:.0f} "
-    f"agree ({allowing:.1%}): the mark is {mark['allowing']}."
-)
+# %%
+held = covered[["contained", "allowing"]]
+goal = pd.DataFrame({"share": held.map("{:.1%}".format)}).rename(names)
+goal[f"goal of {GOAL:.0%}"] = np.where(held >= GOAL, "reached", "missed")
+goal
 
 # %% [markdown]
 # Cells of one model share their faces and tend to be missed together, so one experiment cannot separate a
@@ -501,7 +463,7 @@ Markdown(
 # estimated as ours is.
 
 # %%
-AUDITS = 500
+AUDITS = 500  # samples, each as large as ours
 repeated = {
     name: scorecard.ideal_audits(wrong, AXES, n_transects, AUDITS, seed)
     for name, wrong in wrong_under_do.items()
@@ -520,7 +482,7 @@ contained.groupby("model", sort=False)[list(against)].mean().map("{:.1%}".format
 # %%
 share, share_of_estimated = contained[list(against)].mean()
 # Audit k has the same faces for all models, and so has its truth.
-held_counts = contained.groupby("audit")[list(against)].sum()["a truth estimated as ours"]
+held_counts = contained.groupby("audit")["a truth estimated as ours"].sum()
 ours = tally.loc["all", "contained"]
 as_unlucky = (held_counts <= ours).mean()
 
@@ -541,38 +503,33 @@ claim(
     estimated=share_of_estimated,
 )
 
-# %% tags=["hide-input"]
+# %%
 low, high = held_counts.quantile([0.025, 0.975])
-Markdown(
-    f"A single ideal experiment contains between {low:.0f} and {high:.0f} of {n_cells:.0f} "
-    "truths estimated as ours "
-    f"(the middle 95 %). Of {len(held_counts)} such experiments {as_unlucky:.1%} contain no more "
-    "than the "
-    f"{ours:.0f} of our run."
-)
+single = {"this run": ours, "middle 95 %, from": low, "to": high, "as few as this run": as_unlucky}
+single = pd.DataFrame(single, ["truths in their interval"])
+single.style.format("{:.0f}").format("{:.1%}", subset=["as few as this run"])
 
 # %% [markdown]
-# The second table says how the intervals behave in repeated use. It knows only faces of the truth. So we
+# The last table sets this run beside single audits of the repetition. *As few* is the share of them with no more truths in
+# their intervals than this run. Repeated use knows only faces of the truth. So we
 # also compare the faces of the ideal version with those of the truth, parameter by parameter. Both claim to be
 # samples of one population. A small shift would stay unseen. The three axes and the artefacts are left out,
-# because the manipulation itself changes them.
+# because the manipulation itself changes them. The tests are adjusted by Holm's method.
 
 # %%
 truth_faces = torch.from_numpy(stage.load("11_who_was_right", "base.npy").copy())
 exact_faces = torch.from_numpy(stage.load("05_transect_generation", "exact_parameters.npy").copy())
 
 # %%
-own, others = facerender.to_frame(exact_faces[:: 2 ** len(AXES)]), facerender.to_frame(truth_faces)
+own = facerender.to_frame(exact_faces[:: 2 ** len(AXES)])
+others = facerender.to_frame(truth_faces)
 free = own.columns.drop([*AXES, "artefacts"])
 p = np.array([ks_2samp(own[name], others[name]).pvalue for name in free])
-differing = int((effects.holm(p) < plan.level).sum())
+differing = (effects.holm(p) < plan.level).sum()
 
-# %% tags=["hide-input"]
-Markdown(
-    f"Of {len(free)} parameters, {differing} differ in distribution between the two samples "
-    "(Kolmogorov–Smirnov tests, adjusted by Holm's method; the smallest unadjusted p is "
-    f"{p.min():.3f})."
-)
+# %%
+compared = {"parameters": len(free), "that differ": differing, "smallest p, unadjusted": p.min()}
+pd.DataFrame(compared, ["Kolmogorov–Smirnov"])
 
 # %% [markdown]
 # A group of faces with, say, many long noses shifts the error rate of a whole combination of skin, hair and
@@ -642,29 +599,30 @@ for name, network in audited_models.items():
     drawn[f"error_{name}"] = ((drawn[f"score_{name}"] > 0.5) != drawn["label"]).astype(int)
 
 # %%
-with_beards = pd.concat(
-    effects.all_matched_effects(
-        drawn, f"error_{model}", AXES, "transect", tolerance=plan.tolerance
-    ).assign(model=model)
-    for model in AUDITED
-)
+with_beards = []
+for model in AUDITED:
+    found = effects.all_matched_effects(drawn, f"error_{model}", AXES, "transect", plan.tolerance)
+    with_beards.append(found.assign(model=model))
+with_beards = pd.concat(with_beards)
 with_beards = name_cells(with_beards.reset_index(drop=True)).assign(faces="as drawn")
 
 # %%
 shaved = rungs[rungs["arm"] == "B fitted"].assign(faces="shaved, little makeup")
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
-both = both[both["model"].isin(AUDITED)]
-both = both.assign(
-    points=display_names.estimates_in_points(both),
-    **{"effect on women": both["attribute"].map(CONTRASTS)},
-)
+both = both[both["model"].isin(AUDITED)].copy()
+
+# %%
+both["points"] = display_names.estimates_in_points(both)
+both["effect on women"] = both["attribute"].map(CONTRASTS)
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 
 # %% [markdown]
 # The two columns are estimates from different base faces, and their difference is not tested here. If a beard
 # outweighs the hair above it, the model reads the face as a man's, with short and with long hair. Such errors
-# come on top of those that the audit asks about. They can hide an effect, and they can imitate one. The next
-# lines count them.
+# come on top of those that the audit asks about. They can hide an effect, and they can imitate one. The tables
+# count them among the faces that were meant to be women. People may agree with the model there, so the second
+# table also says how many faces with such a beard the raters call men. Effects on women are therefore read from
+# the shaved faces.
 
 # %%
 BEARD = 0.375  # nearer to a mustache than to a minimal beard
@@ -692,20 +650,12 @@ raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "10_effects_a
 seen_drawn = perceived(facerender.visible_scores(drawn_faces).set_index(drawn.index))
 taken_for_men = scorecard.labels_by(seen_drawn.loc[bearded.index[bearded]], **raters).mean()
 
-# %% tags=["hide-input"]
-listed = " and ".join(
-    "{on_beards} of {errors} for {name}, made on {faces_with_beard} of {faces} base faces".format(
-        **counts, name=name
-    )
-    for name, counts in errors_counted.items()
-)
-Markdown(
-    f"Of the faces as drawn that were meant to be women, {bearded.mean():.0%} have a beard "
-    f"that counts. Of the errors on such women these have a beard: {listed}. People may agree "
-    "with the "
-    f"model there: the raters call {taken_for_men:.0%} of the faces with such a beard men. "
-    "So effects on women are read from the shaved faces."
-)
+# %%
+pd.DataFrame(errors_counted).T.rename(columns=lambda name: name.replace("_", " "))
+
+# %%
+beards = {"women with a beard": bearded.mean(), "of these, called men by raters": taken_for_men}
+pd.Series(beards).to_frame("share of faces").style.format("{:.0%}")
 
 # %% [markdown]
 # ## What adjusting the portraits would say
@@ -731,22 +681,11 @@ def log_odds(key: str) -> pd.DataFrame:
 
 
 # %%
-READ = "{:+.2f} ({:+.2f} to {:+.2f})"
-odds = {
-    "observed": "naive_skin_log_odds",
-    "adjusted for true hair length": "adjusted_skin_log_odds",
-}
-odds = {name: log_odds(key) for name, key in odds.items()}
-verdict = {
-    f"{name}: log odds ratio": [READ.format(*row) for row in one.to_numpy()]
-    for name, one in odds.items()
-}
-verdict |= {
-    f"{name}: dark skin": one.apply(direction, axis=1).where(one["estimate"].notna()).to_list()
-    for name, one in odds.items()
-}
-verdict = pd.DataFrame(verdict, list(AUDITED)).T
-verdict.replace(READ.format(*[np.nan] * 3), "not estimable").fillna("—")
+odds = {"observed": log_odds("naive_skin_log_odds")}
+odds["adjusted for true hair length"] = log_odds("adjusted_skin_log_odds")
+odds = pd.concat(odds)
+odds["dark skin"] = odds.apply(direction, axis=1).where(odds["estimate"].notna(), "—")
+odds.style.format("{:+.2f}", subset=INTERVAL, na_rep="not estimable")
 
 # %% [markdown]
 # The adjustment changes the number, even with the true length of hair. But it rests on the few women who
@@ -761,10 +700,12 @@ verdict.replace(READ.format(*[np.nan] * 3), "not estimable").fillna("—")
 # covariate, the true length of hair.
 
 # %%
-kept = ["bias", "rmse", "coverage", "estimable"]
 of_women = stage.load("n01_truth_scorecard", "scores.parquet").query("asked == 'part'")
 by_both = {"regression": "true hair length", "doubly robust": "doubly robust, true hair"}
-of_women = of_women.set_index(["estimator", "model"]).loc[[*by_both.values()], kept].astype(float)
+of_women = of_women.set_index(["estimator", "model"]).loc[[*by_both.values()]]
+
+# %%
+of_women = of_women[["bias", "rmse", "coverage", "estimable"]].astype(float)
 of_women = of_women.rename(index={old: new for new, old in by_both.items()}, level="estimator")
 (100 * of_women).rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 
@@ -779,11 +720,8 @@ of_women = of_women.rename(index={old: new for new, old in by_both.items()}, lev
 
 # %%
 instrument = before["instrument_error"]
-four = {
-    name: pd.DataFrame(one).T[INTERVAL].astype(float)
-    for name, one in before["skin_on_women"].items()
-}
-four = pd.concat(four, names=["number", "model"])
+four = {name: pd.DataFrame(one).T for name, one in before["skin_on_women"].items()}
+four = pd.concat(four, names=["number", "model"])[INTERVAL].astype(float)
 
 
 # %%
@@ -806,13 +744,14 @@ def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     return WORDS.get(word, word)
 
 
-# %%
+# %% tags=["remove-cell"]
 for model in AUDITED:
     gap, _, _, found = (tuple(four.loc[(name, model)]) for name in before["skin_on_women"])
     assert weigh_blame(widened(found), gap) == before["blame"][model], model
 
 # %%
-SHARES, DRAWS = (0, 0.1, 0.2, 0.35, 0.5, 0.8, 0.9, 1, 1.2), 1000
+SHARES = (0, 0.1, 0.2, 0.35, 0.5, 0.8, 0.9, 1, 1.2)
+DRAWS = 1000
 TRUE = {"misplaced blame": (-9, plan.little), "partly right": (0, 1)}
 TRUE["the blame is right"] = (plan.most, 9)
 
@@ -885,39 +824,36 @@ plt.close(figure)
 # how often it is firm and wrong. The last one has the same rule without the error of the instrument. If
 # effect and gap are normal, Fieller's interval excludes a true share on one side in one audit of forty. At a
 # limit of the rule, about that many firm words should be wrong. The rule pays for this with *undecided*
-# verdicts. More transects, more counted portraits and a better instrument make them rarer.
+# verdicts. More transects, more counted portraits and a better instrument make them rarer. The second table has
+# the worst row of each rule.
 
-# %% tags=["hide-input"]
+# %%
 worst, unaware = (table[name].max() for name in RULES)
 shares = table.index.get_level_values("true share")
 unsure = table.loc[(shares >= plan.most) & (shares <= 1), "undecided"].min()
-Markdown(
-    f"The rule is firm and wrong in at most {worst:.1%} of the audits of a row, and in "
-    f"{unaware:.1%} if its interval "
-    f"is not widened, from {DRAWS:,} draws in each row. The largest of {len(table)} can be a "
-    "little high by "
-    f"chance. If the true share lies between four fifths and all of the gap, {unsure:.0%} or "
-    "more of these "
-    "simulated audits say *undecided*."
-)
+rows = {
+    "firm and wrong, at most": worst,
+    "the same, not widened": unaware,
+    "undecided, at least": unsure,
+}
+pd.Series(rows).to_frame("simulated audits").style.format("{:.1%}")
 
 # %% [markdown]
+# The largest of many rows can be a little high by chance. The last line is about true shares from the plan's
+# *most* to all of the gap.
+#
 # Beside the word we give the average over everybody, women and men, with its truth. An average can be small
-# because all effects are small, or because they oppose each other. Chapter 10 tells which.
+# because all effects are small, or because they oppose each other. Chapter 10 tells which. All numbers are points,
+# and the truth has a 95 % interval.
 
-# %% tags=["hide-input"]
+# %%
 everybody = rungs.query("arm == 'C crowd' and attribute == 'skin_colour' and scope == 'average'")
-everybody = everybody.set_index("model")
-lines = []
-for model in AUDITED:
-    row = everybody.loc[model]
-    lines.append(
-        f"- **{model}**: averaged over everybody the experiment finds "
-        f"{display_names.estimates_in_points(everybody.loc[[model]])[0]} points, and the truth is "
-        f"{in_points(row['truth'])} ± "
-        f"{100 * verdicts.Z * row['truth_se']:.1f}."
-    )
-Markdown(with_minus("\n".join(lines)))
+everybody = everybody.set_index("model").loc[[*AUDITED]]
+truths = 100 * everybody["truth"]
+margin = 100 * verdicts.Z * everybody["truth_se"]
+averaged = pd.DataFrame({"found": display_names.estimates_in_points(everybody)}, everybody.index)
+averaged["truth"] = truths.map("{:+.1f}".format) + margin.map(" ± {:.1f}".format)
+averaged
 
 # %% [markdown]
 # ## Kept to the plan
@@ -927,16 +863,12 @@ Markdown(with_minus("\n".join(lines)))
 # and so would another number of faces. Pruning decides how many transects stay whole, so this is only counted.
 
 # %%
-made = {
-    "effects by cell": crowd.loc[crowd["scope"] == "cell"].set_index(
-        ["model", "attribute", "cell"]
-    ),
-    "interactions with gender": crossed,
-    "portions eliminated": eliminated,
-}
-departures = [
-    d for name, table in made.items() for d in plan.families[name].departures(table.index)
-]
+cells = crowd[crowd["scope"] == "cell"].set_index(["model", "attribute", "cell"])
+made = {"effects by cell": cells, "interactions with gender": crossed}
+made["portions eliminated"] = eliminated
+departures = []
+for name, table in made.items():
+    departures += plan.families[name].departures(table.index)
 
 # %%
 done = {
@@ -952,10 +884,8 @@ departures += ["the models were trained under another plan"] * (recorded != plan
 
 # %%
 rows = {name: {"planned": plan.design[name], "done": number} for name, number in done.items()}
-rows["transects that pruning left whole"] = {
-    "planned": "—",
-    "done": ARMS["E complete"]["transect"].nunique() if "E complete" in ARMS else 0,
-}
+whole = ARMS["E complete"]["transect"].nunique() if "E complete" in ARMS else 0
+rows["transects that pruning left whole"] = {"planned": "—", "done": whole}
 
 # %%
 for name, table in made.items():
@@ -965,10 +895,9 @@ for name, table in made.items():
 pd.DataFrame(rows).T
 
 # %% tags=["hide-input"]
+same = "the same as" if recorded == plan.sha256 else "another than"
 Markdown(
-    f"The plan has the SHA-256 `{plan.sha256}`, "
-    f"{'the same as' if recorded == plan.sha256 else 'another than'} before the models were "
-    "trained. "
+    f"The plan has the SHA-256 `{plan.sha256}`, {same} before the models were trained. "
     f"Departures from it: {len(departures)}. {'; '.join(departures)}"
 )
 
@@ -978,10 +907,8 @@ assert not departures, departures
 # %% tags=["remove-cell"]
 answer = (
     f"**Answer.** In repeated ideal audits {share:.1%} of the 95 % intervals hold the truth. Leakage biases "
-    "the "
-    f"estimates of the main arm by {main_bias:.1f} points and those of the paper's instrument by "
-    f"{paper_bias:.1f}, less noise. The rule for a verdict is firm and wrong in at most "
-    f"{worst:.1%} of "
+    f"the estimates of the main arm by {main_bias:.1f} points and those of the paper's instrument by "
+    f"{paper_bias:.1f}, less noise. The rule for a verdict is firm and wrong in at most {worst:.1%} of "
     f"simulated audits. Departures from the plan: {len(departures)}."
 )
 glue("answer", Markdown(answer), display=False)
