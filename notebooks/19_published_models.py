@@ -75,9 +75,10 @@ pd.options.display.float_format = "{:z.2f}".format
 #
 # The faces come from MobileStyleGAN {cite:p}`mobilestylegan`, a small network that was distilled from StyleGAN2
 # {cite:p}`stylegan2`. It learned from photographs, so its faces look like photographs. Each face is made with light, medium and
-# dark skin. No person is asked what dark skin looks like. Lightness is *measured* on cheeks and forehead, as L\* of the
+# dark skin. Instead of asking people what dark skin looks like, we *measure* lightness on cheeks and forehead, as L\* of the
 # colour space CIELAB: black has 0, white has 100. Each face is steered until it has the lightness of the fifth, sixth or seventh of
-# the ten tones of the Monk Skin Tone scale {cite:p}`monk`; its three darkest tones are not reached. Background, hair, pose and proportions are measured too, and keep their values.
+# the ten tones of the Monk Skin Tone scale {cite:p}`monk`; its three darkest tones are out of reach.
+# Background, hair, pose and proportions are measured too, and keep their values.
 
 # %%
 published = lineage.ROOT / "audits/published"
@@ -99,7 +100,7 @@ correlation = measured["correlation of measures with their planes"]["L"]
 Markdown(
     f"The plan says who takes part: {plan['exclusions']['adult']}, and {plan['exclusions']['reached']}. {faces} of "
     f"{before} faces met the second rule. The first rule is asked of the face before its skin is changed, and networks err: of some "
-    f"changed pictures they say fewer than 18 years. One step along a plane of lightness would not do: the plane explains {explained:.0%} of the "
+    f"changed pictures they say fewer than 18 years. One step along a plane of lightness would miss its goal: the plane explains {explained:.0%} of the "
     f"variance (cross-validated; the correlation with unseen faces is {correlation:.2f}). So images are made and measured in "
     f"{plan['rounds']} rounds, and each face gets steps of its own."
 )
@@ -130,19 +131,19 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # %% [markdown]
 # Two controls stand beside every effect. *Dimmed light* is the light face again, but the light of the whole picture is dimmed until
 # the skin reflects as much light, on average, as at the dark level. If a model reacts to it alike, its answer is about brightness. *A step at
-# random* goes as far from the light face as the dark one lies, along an axis that moves no measure. If a model reacts to
-# it, the model is unsteady.
+# random* goes as far from the light face as the dark one lies, along an axis that keeps all measures as they are. If a model
+# reacts to it, the model is unsteady.
 
 # %% [markdown]
 # Two other instruments look at the axis from outside. One is the face mesh of an audited product: as skin darkens, its points should
-# not drift from ours {cite:p}`landmarks`. The other is the planes that the authors of {cite:t}`transects` fitted to people's answers
-# ([](bring-your-generator)). They say what else of a perceived face moves along.
+# stay as close to ours {cite:p}`landmarks`. The other is the planes that the authors of {cite:t}`transects` fitted to people's
+# answers ([](bring-your-generator)). They say what else of a perceived face moves along.
 
 # %% tags=["hide-input"]
 mesh = measured["landmarks beside the mesh"]
 claim(
     "Points of eyes, nose and mouth lie {light:.1%} of the distance of the eyes from the product's in light faces, and "
-    "{dark:.1%} in dark ones. Darkness hardly moves them.",
+    "{dark:.1%} in dark ones. Darkness moves them very little.",
     holds=abs(mesh["high"]["median distance"] - mesh["low"]["median distance"]) < 0.01,
     light=mesh["low"]["median distance"],
     dark=mesh["high"]["median distance"],
@@ -172,8 +173,8 @@ leaking = along[along.abs() > LEAK].sort_values(key=abs, ascending=False)
 # %% tags=["hide-input"]
 claim(
     "Chapter 5 allows an attribute that is held to move by {gate} standard deviations. All that is measured and held here "
-    "keeps to that, and so do the planes of gender and hair length. {leaking} planes of people's answers do not: {listed}. "
-    "A sentence about one of these, such as age, cannot tell colour from look.",
+    "keeps to that, and so do the planes of gender and hair length. {leaking} planes of people's answers move more: {listed}. "
+    "A sentence about one of these, such as age, mixes colour with look.",
     holds=held.abs().max().max() <= LEAK and along[["gender", "hair_length"]].abs().max() <= LEAK,
     gate=LEAK,
     leaking=len(leaking),
@@ -183,10 +184,10 @@ claim(
 # %% [markdown]
 # ## Models, as their users run them
 #
-# All models are free software and run without a network. Packages of npm run in node, the one of PyPI runs in Python.
+# All models are free software and run offline. Packages of npm run in node, the one of PyPI runs in Python.
 # Each finds the face itself and cuts it out itself, as it does for its users. *Human* offers several networks for one question; each
 # setting is asked on its own. The line in which a package describes itself names what it
-# tells, such as age, gender and emotion, and no use.
+# tells, such as age, gender and emotion; it leaves out any use.
 
 # %%
 rows = [
@@ -199,8 +200,8 @@ pd.DataFrame(rows).assign(recorded=measured["made"][:10]).set_index(["package", 
 # %% [markdown]
 # ## The plan came first
 #
-# A trial came before the study, and is not part of it. Then the plan was written: which outcomes count, what change of each does
-# not matter, who takes part, and that all answers share one chance of a mistake. It has a hash, and is dated before the first
+# A trial came before the study, and is left out of it. Then the plan was written: which outcomes count, what change of each is
+# tolerated, who takes part, and that all answers share one chance of a mistake. It has a hash, and is dated before the first
 # recorded answer. The table has what it tolerates, as a share of a score or in years, and how many networks tell each answer. Which
 # answer is right does not matter here: it is the same face in all of its pictures.
 
@@ -353,8 +354,8 @@ claim(
 # %% [markdown]
 # ## Age and emotion, without a gender axis
 #
-# The same faces and the same call answer for ages and emotions. A reader who wants no gender axis
-# can begin here: no result of the section before is needed.
+# The same faces and the same call answer for ages and emotions. Readers who want to leave gender out
+# can begin here: this section stands without the one before.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-ages", "caption": "Change of the age that a network tells, in years, against the light face; joint intervals over all answers of all networks."}}
 # Computed by faceaudit.side_by_side.
@@ -403,8 +404,8 @@ scores = ["happy", "angry", "real", "live"]
 _ = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of the score")
 
 # %% [markdown]
-# *Real* and *live* are meant to tell a person before the camera from a picture of one. No person is before the camera here, so a high score is no
-# success; what counts is the change.
+# *Real* and *live* are meant to tell a person before the camera from a picture of one. Here only pictures are before the camera, so a high
+# score is no success; what counts is the change.
 
 # %%
 guards = effects.query("answer in ['real', 'live']").set_index(["answer", "change"])["estimate"]
@@ -423,8 +424,8 @@ claim(
 # %% [markdown]
 # ## Flips and silence
 #
-# A *flip* is another decision about the same face: the score crosses the threshold of one half. An image without an answer is an outcome
-# of its own, because a product that does not find a face, or does not tell, harms without a wrong answer. The table has the share
+# A *flip* is another decision about the same face: the score crosses the threshold of one half. A missing answer is an outcome
+# of its own: a product that misses a face, or stays silent about it, does harm without a wrong answer. The table has the share
 # of the decisions about P(male) that each change flips, in the first study. Part of it is unsteadiness: a step at random flips decisions too.
 
 # %%
@@ -450,8 +451,8 @@ one_sided = [
     for name in mute
 ]
 Markdown(
-    f"Images in which a package found no face: {unseen}. Some networks do not always tell gender: "
-    f"{', '.join(of_images)} have no answer. {'; '.join(one_sided)}. It stands in no figure: one answer for every face "
+    f"Images in which a package found no face: {unseen}. Some networks sometimes withhold gender: "
+    f"{', '.join(of_images)}. {'; '.join(one_sided)}. The figures leave it out: one answer for every face "
     "is not fairness."
 )
 
@@ -501,7 +502,7 @@ apart = [
 ]
 Markdown(
     with_minus(
-        f"The rest is {'; '.join(apart)}. It has one sign in both studies, but its size is not settled: take the size from no "
+        f"The rest is {'; '.join(apart)}. It has one sign in both studies, but its size is unsettled: take the size from no "
         "single study. By chance alone, at most about one pair of studies in twenty has such a difference."
     )
     if apart
@@ -511,10 +512,10 @@ Markdown(
 # %% [markdown]
 # ## What people call dark skin, and the length of hair
 #
-# The measured axis needs no people. The usual way does: people answer questions about faces, and planes are fitted to their
-# answers ([](03_direction_fitting)). We take the planes that the authors of {cite:t}`transects` fitted, and make faces
+# The measured axis needs pixels alone. The usual way needs people: they answer questions about faces, and planes are fitted to
+# their answers ([](03_direction_fitting)). We take the planes that the authors of {cite:t}`transects` fitted, and make faces
 # in their design: light and dark skin, short and longer hair, a female and a male look, in all combinations. The planes
-# have no licence, so this book holds neither them nor these pictures, but only the answers.
+# lack a licence, so this book holds only the answers: it leaves out the planes and these pictures.
 
 # %%
 by_people = answers[answers["study"] == "planes"].assign(
@@ -554,9 +555,10 @@ pictures = by_people[undimmed].drop_duplicates("image").groupby("skin", sort=Fal
 pictures.agg(["mean", "std"])
 
 # %% [markdown]
-# On the measured axis faces of one level differ less: the first table of this page has it. So people's plane reaches no fixed lightness, and its dark end is darker. And it changes what people see together with dark skin: the table
-# has the measures that the measured axis holds. The axes answer different questions: *does colour matter*, and *does a look
-# matter that people call dark-skinned*.
+# On the measured axis faces of one level differ less: the first table of this page has it. So the lightness that people's
+# plane reaches varies, and its dark end is darker. And it changes what people see together with dark skin: the table has the
+# measures that the measured axis holds. The axes answer different questions: *does colour matter*, and *does a look matter that
+# people call dark-skinned*.
 
 # %%
 moved = pd.DataFrame(manifest["parts"]["planes"]["change in sd"])
@@ -585,7 +587,7 @@ by_hair = to_people.query("answer == 'P(male)' and change == 'longer hair'")
 # %% tags=["hide-input"]
 claim(
     "**Along people's plane of hair length the score P(male) of all {n} networks falls**, by {least:.0f} to {most:.0f} points. That "
-    "plane is a look, too: it makes hair and background darker on average. It has one study and no control of its own.",
+    "plane is a look, too: it makes hair and background darker on average. It has one study and lacks a control of its own.",
     margins=[Margin(-row.high_family, 0) for row in by_hair.itertuples()],
     n=len(by_hair),
     least=-100 * by_hair["estimate"].max(),
@@ -634,7 +636,7 @@ signs = [
 claim(
     "**The two axes of skin disagree, even in the sign**: {count} networks say more years along the measured axis and fewer along "
     "people's plane ({signs}; in brackets what dimmed light does to the same faces). For {k} of them, {names}, people's plane takes away "
-    "more years than dimmed light. People's plane of age is held along people's plane of skin, and not along the measured axis. The axes also differ "
+    "more years than dimmed light. People's plane of age is held along people's plane of skin, and moves along the measured axis. The axes also differ "
     "in the lightness that they reach, in the look and in the faces. So the added years above cannot be explained by colour alone.",
     margins=[Margin(-plane_ages.loc[name, "high_family"], 0) for name in turned],
     count=len(turned),
@@ -652,8 +654,8 @@ untold = faceres["state"].eq("abstained").groupby(faceres["skin"]).mean()
 
 # %% tags=["hide-input"]
 Markdown(
-    f"Silence changes too. Where these pictures are dimmed, *face-api* finds no face in {missed['darkened']:.0%} of them, "
-    f"and in {missed['']:.0%} otherwise. *faceres* does not tell gender of {untold['light']:.1%} of the light faces and of "
+    f"Silence changes too. Where these pictures are dimmed, *face-api* misses the face in {missed['darkened']:.0%} of them, "
+    f"and in {missed['']:.0%} otherwise. *faceres* withholds gender of {untold['light']:.1%} of the light faces and of "
     f"{untold.drop('light').item():.1%} of those that are dark to people."
 )
 
@@ -662,8 +664,8 @@ Markdown(
 #
 # This page shows the record, `audits/published/answers.csv`, and computes all effects from it with every build of the book. One
 # command makes faces and answers anew on your machine and compares them with the record. Afterwards it
-# works offline. Faces are steered anew, so that on another machine some become other pictures, and [a few decisions
-# differ](published-again).
+# works offline. The record has the steps of each face, so the same faces are made again. [Another day](published-again) shows
+# what comes of it.
 #
 # ```bash
 # make published LIVE=6   # the first six faces of the record
@@ -675,10 +677,10 @@ Markdown(
 #
 # - Perceived gender only. An audit is no endorsement of telling gender from faces.
 # - The faces exist nowhere. The numbers are effects on generated faces, and no rates for people.
-# - No person has labelled these faces, so this page gives no error rate of a named model. In session 11 of the course
+# - These faces lack labels by people, so this page leaves out error rates of named models. In session 11 of the course
 #   a class labels them.
-# - The photographs from which the generator learned, and StyleGAN2 itself, are for non-commercial use. The licence of the
-#   distilled network may not lift that ([](data-and-ethics)).
+# - The photographs from which the generator learned, and StyleGAN2 itself, are for non-commercial use. That may hold
+#   for the distilled network as well, in spite of its licence ([](data-and-ethics)).
 # - Another version may answer otherwise.
 
 # %% [markdown]
@@ -703,8 +705,8 @@ Markdown(
 # ```{solution-start} exercise-skin-or-darkness
 # :class: dropdown
 # ```
-# The dimmed face is the reference now, and two levels are left. Faces count where a network answers at both. This comparison was not
-# planned: read it as a question for the next study.
+# The dimmed face is the reference now, and two levels are left. Faces count where a network answers at both. This comparison is
+# outside of the plan: read it as a question for the next study.
 
 # %% tags=["solution"]
 two = {"change": ["dimmed light", "dark skin"]}
@@ -747,7 +749,7 @@ change = wide["dark skin"] - wide["light"]
 # ## Takeaways
 #
 # - Steer what you can measure, and show what was reached.
-# - No sentence about skin without dimmed light and a step at random beside it.
+# - Put dimmed light and a step at random beside every sentence about skin.
 # - Speak of a named model by version, settings and date, and only of what was measured.
 #
 # **Next:** the [advanced notes](notes), where a step matters to you.
@@ -766,7 +768,7 @@ glue(
             f"{counts.get('inconclusive', 0)} are undecided. Dimmed light changes {beyond_by_light} answers beyond it: these react to brightness alone. "
             f"With other faces, {agree.sum()} of {len(agree)} changes agree within their intervals. "
             f"{len(older)} of {len(first_age)} networks that tell ages say more years, up to {most_years:.1f}; along another axis, "
-            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So no effect of skin stands without its axis. "
+            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So an effect of skin stands only together with its axis. "
             f"Along people's plane of hair, all {len(by_hair)} networks that tell gender find faces with longer hair less male."
         )
     ),

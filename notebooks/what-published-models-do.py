@@ -64,7 +64,7 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 
 # %% [markdown]
 # *Dark skin* is steered until cheeks and forehead have the lightness of the seventh of the ten tones of the Monk Skin Tone scale, as
-# measured on the pixels. These are light faces whose skin was darkened, and no pictures of people with dark skin. Two controls stand beside it. *A step at random* goes as far along an axis that moves no measure. *Dimmed light*
+# measured on the pixels. These are light faces whose skin was darkened, and no pictures of people with dark skin. Two controls stand beside it. *A step at random* goes as far along an axis that keeps all measures as they are. *Dimmed light*
 # darkens the whole picture of the light face instead of its skin.
 
 # %% [markdown]
@@ -91,7 +91,7 @@ def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
 # %% [markdown]
 # ## Perceived gender
 #
-# A score of 1 means that the model calls the face male. No label is needed to see a change: it is the same face.
+# A score of 1 means that the model calls the face male. The scores alone are enough to see a change: it is the same face.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; intervals hold together, over all answers of all networks of a part of the study."}}
 # Computed by faceaudit.side_by_side (chapter 19).
@@ -108,7 +108,8 @@ _ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
 # ## The models
 #
 # Each network was asked through its package, which finds the face and cuts it out. Settings are the package's own, but for those that
-# choose networks, switch off what is not asked, and keep the score of every emotion. The threshold of a decision is one half of a score.
+# choose networks, switch off what the study leaves out, and keep the score of every emotion. The threshold of a decision is one
+# half of a score.
 
 # %% tags=["hide-input"]
 SKIN = measured[measured["change"] == "dark skin"]
@@ -148,7 +149,7 @@ Markdown(
 )
 
 # %% [markdown]
-# The packages, in the words in which their authors describe them. These words name what a package tells, and no use that it is
+# The packages, in the words in which their authors describe them. These words name what a package tells, and leave out what it is
 # meant for.
 
 # %% tags=["hide-input"]
@@ -177,14 +178,14 @@ glue("packages", Markdown(listed_packages), display=False)
 #
 # - Gender here is *perceived* gender. An audit is no endorsement of telling gender from faces.
 # - The faces are generated and exist nowhere. The numbers are effects on generated faces, and no rates for people.
-# - No person has labelled these faces, so no error rate of a named model stands here. In [](session-11) a class labels them.
+# - These faces lack labels by people, so this page leaves out error rates of named models. In [](session-11) a class labels them.
 # - Before its skin was changed, three networks called each base face adult. Networks err: of some changed pictures they say fewer than
 #   18 years. People looked only at the faces that are shown here.
 
 # %% [markdown]
 # - Another version, another setting or other faces may give other numbers.
-# - FFHQ, from whose photographs the generator learned, and StyleGAN2 are for non-commercial use. The licence of the distilled
-#   network may not lift that ([](data-and-ethics)).
+# - FFHQ, from whose photographs the generator learned, and StyleGAN2 are for non-commercial use. That may hold for
+#   the distilled network as well, in spite of its licence ([](data-and-ethics)).
 
 # %% tags=["hide-input"]
 counts = SKIN["verdict"].value_counts()

@@ -27,6 +27,8 @@ BOOK = lineage.ROOT / "book"
 BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
 TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
+SOURCES = "sources"
+"""Folder of the pages that holds the sources of notebooks, which pages offer for download."""
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
 MINUTES = re.compile(r"\{\{minutes(?: (\w+))?\}\}")  # of the page itself, or of the one named
 # Heads of a benchmark's columns, where they are not what the record calls them.
@@ -53,8 +55,29 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         notebook = executed / page / f"{page}.ipynb"
         text = told(notebook.read_text(encoding="utf-8"))
         text = MINUTES.sub(lambda found, page=page: str(minutes(found[1] or page, executed)), text)
-        (source / notebook.name).write_text(text, encoding="utf-8")
+        (source / notebook.name).write_text(with_source(text, page, source), encoding="utf-8")
         keep_picture(text, source / f"_{page}")
+
+
+def with_source(executed: str, page: str, source: Path) -> str:
+    """An executed notebook whose end leads to its source, and to how it is opened in JupyterLab.
+
+    Args:
+        executed: the notebook.
+        page: its name.
+        source: folder of the pages, to which the source is copied.
+    """
+    origin = lineage.notebooks().get(page)
+    if origin is None:  # the small book of the tests
+        return executed
+    (source / SOURCES).mkdir(exist_ok=True)
+    shutil.copy2(origin, source / SOURCES / origin.name)
+    notebook = json.loads(executed)
+    link = f"{{download}}`{origin.name} <{SOURCES}/{origin.name}>`"
+    last = f"*Source of this page: {link}. [Open it in JupyterLab](open-a-chapter).*"
+    cell = {"cell_type": "markdown", "id": "source-of-page", "metadata": {}, "source": last}
+    notebook["cells"].append(cell)
+    return json.dumps(notebook)
 
 
 def keep_picture(executed: str, path: Path) -> None:
@@ -80,14 +103,14 @@ def keep_picture(executed: str, path: Path) -> None:
 
 def minutes(page: str, executed: Path) -> int:
     """How long a page takes to read slowly: its words, figures, tables and lines of code."""
-    from check import HIDDEN, Notebook, words  # with jupytext, which the runner does without
+    from check import FOLDED, Notebook, words  # with jupytext, which the runner does without
 
     path = executed / page / f"{page}.ipynb"
     notebook, cells = Notebook(path), json.loads(path.read_text(encoding="utf-8"))["cells"]
     shown = [one.get("data", {}) for cell in cells for one in cell.get("outputs", [])]
     told = sum(len("".join(data.get("text/markdown", "")).split()) for data in shown)
     seen = sum(bool(cell.caption) for cell in notebook.code) + str(shown).count("<table")
-    lines = sum(cell.lines for cell in notebook.code if not cell.tags & HIDDEN)
+    lines = sum(cell.lines for cell in notebook.code if not cell.tags & {*FOLDED, "solution"})
     return round((words(notebook) + told) / 150 + seen / 2 + lines / 20)
 
 

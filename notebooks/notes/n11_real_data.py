@@ -73,7 +73,7 @@ random = seeding.rng(seed, "n11_real_data")
 
 # %% [markdown]
 # The terms are a summary, and it may be out of date. The terms that came with your copy count. A reader writes the
-# summary into its result, and checks nothing.
+# summary into its result, unchecked.
 #
 # `make train` reads CelebA and FairFace with `read_celeba` and `read_fairface`, and trains the papers' gender
 # classifier on them; [](audit-a-classifier) says how to start it. This note shows all other readers.
@@ -159,13 +159,13 @@ ppb.frame.head(3)
 # %% [markdown]
 # `frame` has one row an image. `image` is its path from the folder that you give as `images`, and `identity` says which
 # images show one person, where the collection knows it. All other columns have the names and the labels of the source.
-# Without `images` no picture is looked for, and paths stay as the file has them.
+# If you leave out `images`, the reader skips the pictures, and paths stay as the file has them.
 
 # %%
 ppb.dropped
 
 # %% [markdown]
-# A row that cannot be used is dropped and counted. `dropped` has a row for each reason, with the first example. `card` is for your
+# An unusable row is dropped and counted. `dropped` has a row for each reason, with the first example. `card` is for your
 # manifest and your report. It has the source, the version, the terms, and how many rows were kept and dropped.
 
 # %%
@@ -175,9 +175,9 @@ ppb.card
 # A file of another form is refused as a whole, with one sentence. It names the file, the row and what was expected. A
 # cell such as `NA` or `nan` is missing. Names of images are compared after Unicode's NFC.
 #
-# A spreadsheet changes a file that it saves. Some changes do no harm: empty columns and rows at the end are left out,
+# A spreadsheet changes a file that it saves. Some changes are harmless: empty columns and rows at the end are left out,
 # and TRUE, T and True mean the same. Others lose data: an age of 3-9 becomes the date 9-Mar, which no reader takes
-# for an age. A text in a column without a name refuses the file, because the cells of that row may have moved.
+# for an age. A text in an unnamed column refuses the file, because the cells of that row may have moved.
 
 # %%
 try:
@@ -255,7 +255,7 @@ fhibe.frame.groupby("pronoun")["identity"].nunique().to_frame("people")
 # %% tags=["hide-input"]
 on_disk = len(list((fhibe_folder / "raw" / withdrawn).glob("*.png")))
 claim(
-    "The {n} pictures of the person who withdrew still lie in the folder, and the reader returns none of them.",
+    "The {n} pictures of the person who withdrew still lie in the folder, and the reader leaves out all of them.",
     holds=on_disk == PICTURES and not (fhibe.frame["identity"] == withdrawn).any(),
     n=on_disk,
 )
@@ -265,7 +265,7 @@ claim(
 #
 # The annotations of Casual Conversations v2 are a list of records, one for each video. You extract frames from the
 # videos, into a folder for each person. The drawn copy has two videos of each of four people. One record lacks a skin
-# tone, one person has no frames, and one person stated two genders.
+# tone, one person lacks frames, and one person stated two genders.
 
 # %%
 records = []
@@ -463,9 +463,9 @@ causalface.frame.head(3)
 
 # %% [markdown]
 # Scores are levels counted from 0. The reader returns means from zero to one, and hashes the workers as it reads them.
-# The pairs of CausalFace come with ratings, from *likely same* to *likely different*. You name the columns, because the layout of the release is not
-# public. A pair that lacks a rating is dropped: a trimmed mean of nine and one of eight do not mean the same. The
-# function `hcic` gives the consensus of the people who were asked.
+# The pairs of CausalFace come with ratings, from *likely same* to *likely different*. You name the columns,
+# because the layout of the release is unpublished. A pair that lacks a rating is dropped: a trimmed mean of nine and one of
+# eight have different meanings. The function `hcic` gives the consensus of the people who were asked.
 
 # %%
 left = prototypes["european male"]
@@ -576,7 +576,7 @@ scored = ppb.frame.assign(p_male=networks.predict(classifier, images))
 scored["skin"] = np.where(scored["fitzpatrick"].isin(["I", "II", "III"]), "lighter", "darker")
 
 # %% [markdown]
-# One call makes the report. Without a `unit` the images are portraits that were found. An audit file with the same
+# One call makes the report. With `unit=None` the images are portraits that were found. An audit file with the same
 # settings and the command `python -m faceaudit run portraits.yml` give the same ([](audit-portraits)).
 
 # %%
@@ -655,7 +655,7 @@ exceeding = f"{(verdicts == 'exceeds').sum()} of {len(verdicts)} differences fro
 _ = figure.suptitle(f"{exceeding}\nare shown to be beyond the tolerance")
 
 # %% [markdown]
-# An *inconclusive* difference is neither shown to be beyond the tolerance nor within it. Intervals take people as units, so
+# An *inconclusive* difference is undecided: it may be beyond the tolerance or within it. Intervals take people as units, so
 # more people in a group help, and more pictures of the same people help little.
 #
 # If you have the pictures and the recogniser in place of similarities, [](audit-a-recogniser) says what its table needs:
@@ -665,7 +665,7 @@ _ = figure.suptitle(f"{exceeding}\nare shown to be beyond the tolerance")
 # ## What was left out
 #
 # Say in your report which version you had, and how many rows you lost. The table has the cards of this note, one in
-# each row. Where no version was named, it shows the beginning of the hash of the file.
+# each row. Where the version was left out, it shows the beginning of the hash of the file.
 
 # %%
 sets = [ppb, fhibe, conversations, bfw, rfw, causalface, pairs]
@@ -715,7 +715,7 @@ cards
 # | CausalFace | | `<attribute>_score` and the ratings of pairs | `seed`, `race`, `gender` |
 
 # %% [markdown]
-# A model is given nothing but pixels. Perceived labels ask how it treats people who are *seen* in a certain way;
+# A model is given only pixels. Perceived labels ask how it treats people who are *seen* in a certain way;
 # [](data-and-ethics) says why the book uses these. What people say of themselves asks how it treats those who *are* so.
 # A pronoun is no gender that can be seen, and no reader turns one into the other.
 
@@ -723,9 +723,9 @@ cards
 # ## Withdrawals and versions
 #
 # FHIBE is updated every month, because people may withdraw. Before each study, get the newest version and delete the old
-# one, with its images and their embeddings. Name the version in your report. If you name none, the card has the hash of
-# the file, which tells two versions apart but does not tell which came first. Results of two versions come from
-# different people, so a change between them may be one of people and not of the model.
+# one, with its images and their embeddings. Name the version in your report. If you leave it out, the card has the hash of
+# the file, which tells two versions apart but leaves open which came first. Results of two versions come from
+# different people, so a change between them may be one of people rather than of the model.
 
 # %% [markdown]
 # ## Takeaways
