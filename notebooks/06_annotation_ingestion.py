@@ -15,8 +15,8 @@
 # %% [markdown]
 # # Annotation ingestion
 #
-# *You need [chapter 5](05_transect_generation) (the images of the transects). Reading: {{minutes}}
-# minutes.*
+# *You need [chapter 5](05_transect_generation) (the images of the transects).
+# Reading: {{minutes}} minutes.*
 
 # %% [markdown]
 # ## Question

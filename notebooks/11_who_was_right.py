@@ -891,9 +891,9 @@ shares.style.format("{:.0%}").set_caption(
 # (gap-taken-apart)=
 # ## Skin, hair, and the rest
 #
-# Chapter 1 had two suspects, skin and hair ({numref}`fig-confounding`). So we also give each woman the hair length alone, and then skin and hair length together, of
-# the same two women. The three effects need not add up: where hair has already tipped an answer, skin cannot tip
-# it again.
+# Chapter 1 had two suspects, skin and hair ({numref}`fig-confounding`; answered in {numref}`fig-tour-causes`). So we also give each woman
+# the hair length alone, and then both together, of the same two women. The three effects need not add up: where hair has
+# already tipped an answer, skin cannot tip it again.
 #
 # A {term}`Shapley share` {cite:p}`shapley` divides the effect of both. The share of skin is what skin adds, averaged over two orders: skin
 # first, or hair first. The shares sum to the effect of both, and not to the gap. What the gap has besides, or lacks, comes with *other
@@ -923,9 +923,9 @@ for model, part in parts.items():
     part.loc["counted gap", ["low", "high"]] = gaps.loc[model, ["low", "high"]]
 
 # %% [markdown]
-# The first three columns are about this run. Their intervals allow for the draw of women, and of those who give: one who
-# gives to several women makes their changes alike. The last two columns come from [other seeds](counted-gap-seeds), each with portraits, raters and networks of
-# its own. Of a hundred new seeds, about 95 should give a number between these limits.
+# The intervals of this run allow for the draw of women, and of those who give: one who gives to several women makes their
+# changes alike. The last two columns come from [other seeds](counted-gap-seeds), each with portraits, raters and networks of
+# its own: their mean, and limits that should hold about 95 of a hundred new seeds.
 
 # %%
 of_seeds, held_out = (
@@ -941,19 +941,22 @@ limits = {
     for model in AUDITED
 }
 
+
 # %% tags=["hide-input"]
-shown = {
-    ("in this run", model): [
-        f"{in_points(row['estimate'])} ({in_points(row['low'])} to {in_points(row['high'])})"
-        for _, row in part.iterrows()
-    ]
-    for model, part in parts.items()
-}
+def told(estimate: pd.Series, ends: pd.DataFrame) -> list[str]:
+    """Points with their limits below; a break keeps the column narrow."""
+    rows = np.column_stack([estimate, ends])
+    return ["{}<br>{} to {}".format(*map(in_points, row)) for row in rows]
+
+
+shown = {("this run", m): told(parts[m]["estimate"], parts[m][["low", "high"]]) for m in parts}
 for model in AUDITED:
-    ends = limits[model].to_numpy()
-    shown["with another seed", model] = [" to ".join(map(in_points, two)) for two in ends]
+    shown["other seeds", model] = told(of_seeds.loc[model].mean(), limits[model])
 taken_apart = pd.DataFrame(shown, index=list(counted_gap.ROWS)).map(with_minus)
-taken_apart.style.set_caption("Errors of the counted women, dark − light, in points")
+taken_apart = taken_apart.rename(lambda row: row.replace("share of ", "share:<br>"))
+narrow = [{"selector": "th, td", "props": "padding: 0.3em"}]
+styled = taken_apart.style.set_table_styles(narrow)
+styled.set_caption("Errors of the counted women, dark − light, in points")
 
 # %% tags=["hide-input"]
 lines = []
@@ -975,13 +978,23 @@ for model in AUDITED:
         ).data
         + f" It did so in {more} of {len(of_seed)} other seeds."
     )
-lines += [
-    "",
-    f"The last two columns are computed from these {len(of_seed)} seeds. Of {len(within)} more, from which they are not computed, "
-    f"{' and '.join(map(str, within[[*AUDITED]].sum()))} have both Shapley shares between the limits "
-    f"({' and '.join(AUDITED)}).",
-]
 Markdown(with_minus("\n".join(lines)))
+
+# %%
+outside = {
+    model: parts[model].index[~parts[model]["estimate"].between(limits[model][0], limits[model][1])]
+    for model in AUDITED
+}
+all_at_once = within[[*AUDITED]].all(axis=1).sum()
+
+# %% tags=["hide-input"]
+which = "; ".join(f"{model}: {', '.join(rows)}" for model, rows in outside.items() if len(rows))
+Markdown(
+    f"Of the {len(AUDITED) * len(counted_gap.ROWS)} numbers of this run for these models, {sum(map(len, outside.values()))} lie outside "
+    f"the limits{f' ({which})' if which else ''}. The limits are computed from {len(of_seeds.loc[AUDITED[0]])} seeds. Of "
+    f"{len(within)} more seeds, from which they are not computed, {' and '.join(map(str, within[[*AUDITED]].sum()))} have both "
+    f"Shapley shares between them ({' and '.join(AUDITED)}), and {all_at_once} have the shares of both models at once."
+)
 
 # %% tags=["hide-input"]
 beyond = []

@@ -30,7 +30,7 @@ RECORD = "made_from.json"
 SOURCES = "sources"
 """Folder of the pages that holds the sources of notebooks, which pages offer for download."""
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
-MINUTES = re.compile(r"\{\{minutes(?: (\w+))?\}\}")  # of the page itself, or of the one named
+MINUTES = re.compile(r"\{\{minutes (\w+)\}\}")  # of the page that is named
 # Heads of a benchmark's columns, where they are not what the record calls them.
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
 
@@ -54,7 +54,7 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
             continue
         notebook = executed / page / f"{page}.ipynb"
         text = told(notebook.read_text(encoding="utf-8"))
-        text = MINUTES.sub(lambda found, page=page: str(minutes(found[1] or page, executed)), text)
+        text = with_minutes(text, page, executed)
         (source / notebook.name).write_text(with_source(text, page, source), encoding="utf-8")
         keep_picture(text, source / f"_{page}")
 
@@ -101,8 +101,15 @@ def keep_picture(executed: str, path: Path) -> None:
         path.with_suffix(".svg" if kind == "xml" else ".jpg").write_bytes(content)
 
 
-def minutes(page: str, executed: Path) -> int:
-    """How long a page takes to read slowly: its words, figures, tables and lines of code."""
+def with_minutes(text: str, page: str, executed: Path) -> str:
+    """A page's text, which says how long it takes: itself, also with its code, or other pages."""
+    own = f"{minutes(page, executed)} minutes, with the code {minutes(page, executed, True)}"
+    text = text.replace("{{minutes}} minutes", own)
+    return MINUTES.sub(lambda found: str(minutes(found[1], executed)), text)
+
+
+def minutes(page: str, executed: Path, with_code: bool = False) -> int:
+    """How long a page takes to read slowly: its words, figures and tables, and its visible code."""
     from check import FOLDED, Notebook, words  # with jupytext, which the runner does without
 
     path = executed / page / f"{page}.ipynb"
@@ -111,7 +118,8 @@ def minutes(page: str, executed: Path) -> int:
     told = sum(len("".join(data.get("text/markdown", "")).split()) for data in shown)
     seen = sum(bool(cell.caption) for cell in notebook.code) + str(shown).count("<table")
     lines = sum(cell.lines for cell in notebook.code if not cell.tags & {*FOLDED, "solution"})
-    return round((words(notebook) + told) / 150 + seen / 2 + lines / 20)
+    of_code = lines / 20 if with_code else 0
+    return round((words(notebook) + told) / 150 + seen / 2 + of_code)
 
 
 def told(executed: str) -> str:

@@ -1123,14 +1123,18 @@ everything = pd.concat(
 # %%
 WORST = {"bias": "max", "rmse": "max", "coverage": "min", "false_alarm": "max", "missed": "max"}
 card = everything.groupby(["asked", "estimator"], sort=False).agg(WORST).astype(float)
+width = (judged["high"] - judged["low"]).astype(float)
+width = width.groupby([judged[name] for name in ("asked", "model", "estimator")]).mean()
 in_points = card.mul(100).rename(columns={"false_alarm": "false alarms"})
+in_points.insert(3, "width", 100 * width.groupby(["asked", "estimator"]).max())
 in_points.loc["average"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 
 # %% [markdown]
 # This was the card for average effects. Its upper rows average over all transects, its lower rows over everybody
 # who was counted. The next
 # one is for effects in parts: in the cells of transects, and among the women who were counted. *Coverage* is an average
-# over cells, and *worst cell* that of the cell that is held least often.
+# over cells, and *worst cell* that of the cell that is held least often. *Width* is the mean width of intervals, of the model
+# with the widest.
 
 # %%
 of_parts = in_points.loc["part"].rename(columns={"rmse": "RMSE"})
@@ -1150,8 +1154,7 @@ Markdown(
 
 # %% [markdown]
 # The third one is for outcomes besides errors, on average over complete transects, by matched pairs. Errors are
-# repeated for comparison. *Width* is the mean width of intervals, of the model with the widest. A *wrong*
-# verdict calls an effect beyond the tolerance that is not, or within where it is larger. Wrong verdicts are
+# repeated for comparison. A *wrong* verdict calls an effect beyond the tolerance that is not, or within where it is larger. Wrong verdicts are
 # counted among all effects that an audit can estimate.
 
 # %%

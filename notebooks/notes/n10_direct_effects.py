@@ -705,7 +705,12 @@ by_both = {"regression": "true hair length", "doubly robust": "doubly robust, tr
 of_women = of_women.set_index(["estimator", "model"]).loc[[*by_both.values()]]
 
 # %%
-of_women = of_women[["bias", "rmse", "coverage", "estimable"]].astype(float)
+widths = stage.load("n01_truth_scorecard", "observed.parquet").query("asked == 'part'")
+widths = widths.assign(width=(widths["high"] - widths["low"]).astype(float))
+of_women["width"] = widths.groupby(["estimator", "model"])["width"].mean()
+
+# %%
+of_women = of_women[["bias", "rmse", "coverage", "width", "estimable"]].astype(float)
 of_women = of_women.rename(index={old: new for new, old in by_both.items()}, level="estimator")
 (100 * of_women).rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 

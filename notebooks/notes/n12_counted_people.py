@@ -354,7 +354,7 @@ known = pd.Series({model: values.mean() for model, values in truth.items()})
 # %% tags=["remove-cell"]
 _ = stage.save("ways.parquet", table.rename_axis(["model", "way"]).reset_index())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each model, with six rows: the counted gap, the effect found on made women, two standardisations, and edited portraits without and with twins. Each row has an interval. A diamond in each row marks the truth."}, "figure": {"name": "fig-two-ways", "caption": "What each way says about the counted women, with 95 % intervals, and the truth about them (diamonds). The scale of the third panel is another one."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each model, with six rows: the counted gap, the effect found on made women, two standardisations, and edited portraits without and with twins. Each row has an interval. A diamond in each row marks the truth."}, "figure": {"name": "fig-two-ways", "caption": "What each way says about the counted women, with 95 % intervals, and the truth about them (diamonds). Each panel has a scale of its own."}}
 # Computed by faceaudit.effects.standardised_shift and faceaudit.effects.calibrated_change.
 figure, axes = plt.subplots(len(MODELS), 1, figsize=(NARROW, 10.5), layout="constrained")
 for ax, model in zip(axes, MODELS, strict=True):
@@ -371,61 +371,112 @@ held = ~(above | below)
 places = pd.DataFrame({"above the truth": above, "hold the truth": held, "below the truth": below})
 places.groupby(level=1, sort=False).sum().rename_axis("models whose intervals lie")
 
+# %%
+record = json.loads(
+    (lineage.ROOT / "benchmarks/results/counted_people.json").read_text(encoding="utf-8")
+)
+seeds = record["facts"]["seeds"]
+experiments = record["facts"]["experiments"]
+card = pd.DataFrame(record["rows"]).set_index("what")
+share_held = card["truth held"] / seeds
+ONE_STEP = "portrait edited, calibrated"
+STEPS = f"portrait edited along {experiments} steps, calibrated"
+
+
+# %%
+def shares_held(way: str) -> str:
+    """In how many of the recorded seeds the intervals of a way hold the truth, by model."""
+    return " and ".join(f"{share_held[f'{name}: {way}']:.0%} ({name})" for name in MODELS[:2])
+
+
+# %% tags=["hide-input"]
+Markdown(
+    "Beware of the row *edited, calibrated*. Its edits go along one step, and its interval leaves out the error of that "
+    f"step. Over {seeds} [other seeds](#over-seeds) such intervals hold the truth in {shares_held(ONE_STEP)}, and 95 % would be "
+    f"right. Those along the steps of {experiments} experiments hold it in {shares_held(STEPS)}."
+)
+
 # %% [markdown]
+# (over-seeds)=
 # ## Over seeds
 #
 # One run says little: luck can favour any way. `benchmarks/counted_people.py` repeats all of this with other networks,
 # portraits, raters, directions and made faces. A constant, the mean truth of twenty seeds, is the yardstick: a way is of
 # use where its error is clearly smaller. *Truth held* is the share of the seeds in which the interval contains the truth.
 #
-# The first table is about runs of the whole book with other seeds: in how many the counted gap is larger than what skin does
-# to the counted women, and in how many the effect found on made women is smaller than that. The last table has the way with
-# the smallest error for each network.
-
-# %%
-record = json.loads(
-    (lineage.ROOT / "benchmarks/results/counted_people.json").read_text(encoding="utf-8")
-)
-seeds = record["facts"]["seeds"]
-card = pd.DataFrame(record["rows"]).set_index("what")
+# The first table is about runs of the whole book with other seeds. It counts the runs in which the counted gap is larger in size
+# than what skin does to the counted women, and those in which the effect found on made women is smaller in size. Size leaves
+# the sign aside.
 
 # %%
 runs = json.loads((lineage.ROOT / "benchmarks/results/seeds_runs.json").read_text("utf-8"))["rows"]
 of_runs = pd.DataFrame(runs)
 counts = {}
 for name in MODELS[:2]:
-    true = of_runs[f"{name}, true effect on the counted"]
-    larger = of_runs[f"{name}, counted gap"] > true
-    smaller = of_runs[f"{name}, found effect on transects"] < true
+    true = of_runs[f"{name}, true effect on the counted"].abs()
+    larger = of_runs[f"{name}, counted gap"].abs() > true
+    smaller = of_runs[f"{name}, found effect on transects"].abs() < true
     counts[name] = {"gap larger": larger.sum(), "effect smaller": smaller.sum(), "runs": len(runs)}
 pd.DataFrame(counts).T
 
 # %%
-shown = card.assign(**{"truth held": card["truth held"] / seeds})
+shown = card.assign(**{"truth held": share_held})
 formats = {"bias": "{:+z.1f}", "RMSE": "{:.1f}", "RMSE / constant's": "{:.2f}"}
 formats |= {"truth held": "{:.0%}", "half-width": "{:.1f}"}
 shown.rename_axis(None).style.format(formats, na_rep="").set_caption("Points")
 
-# %%
-GOAL, HELD, RATIO = 0.5, 0.9, "RMSE / constant's"
-best = card.dropna(subset=["truth held"])
-reached = best.index[(best[RATIO] <= GOAL) & (best["truth held"] >= HELD * seeds)]
-network = best.index.str.partition(": ").get_level_values(0)
-nearest = best.loc[best[RATIO].groupby(network).idxmin()]
+# %% [markdown]
+# We had set a goal for each network, which the next cell has. The constant and the counted gap are yardsticks, and all other
+# rows are ways. The table has the way with the smallest error for each network.
 
 # %%
-nearest = nearest[["RMSE", RATIO, "truth held"]].rename_axis("smallest error of a network")
-nearest.style.format({"RMSE": "{:.1f}", RATIO: "{:.0%}", "truth held": "{:.0f}"})
+GOAL, HELD, RATIO = 0.5, 0.9, "RMSE / constant's"
+network, way = (card.index.str.partition(": ").get_level_values(part) for part in (0, 2))
+ways_of_goal = card.assign(network=network, way=way)[~way.isin(["a constant", "counted gap"])]
+enough = HELD * seeds
+reaches = (ways_of_goal[RATIO] <= GOAL) & (ways_of_goal["truth held"] >= enough)
+nearest = ways_of_goal.loc[ways_of_goal.groupby("network", sort=False)[RATIO].idxmin()]
+
+# %%
+shown = nearest[["RMSE", RATIO, "truth held"]].rename_axis("smallest error of a network")
+shown.style.format({"RMSE": "{:.1f}", RATIO: "{:.0%}", "truth held": "{:.0f}"})
+
+
+# %% tags=["hide-input"]
+def verdict(name: str) -> str:
+    """Whether a network's ways reach the goal, and what the nearest lacks."""
+    of_network = reaches[ways_of_goal["network"] == name]
+    ways_there = [what.partition(": ")[2] for what in of_network.index[of_network]]
+    if ways_there:
+        return (
+            f"- **{name}**: reached by {len(ways_there)} of {len(of_network)} ways, "
+            f"*{'*, *'.join(ways_there)}*."
+        )
+    best = nearest.set_index("network").loc[name]
+    lacks = []
+    if best[RATIO] > GOAL:
+        lacks.append(f"its error is {best[RATIO]:.0%} of the constant's")
+    if best["truth held"] < enough:
+        lacks.append(
+            f"its intervals hold the truth in {best['truth held']:.0f} of {seeds} seeds, and the goal asks for {np.ceil(enough):.0f}"
+        )
+    return f"- **{name}**: reached by none of {len(of_network)} ways. The nearest is *{best['way']}*: {'; '.join(lacks)}."
+
 
 # %% tags=["hide-input"]
 SEEDS_OF_GOAL = 20
-undecided = f" The goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet which way reaches it."
-too_few = undecided if seeds < SEEDS_OF_GOAL else ""
-listed = "".join(f" It is *{name}*." for name in reached)
+too_few = f"\n\nThe goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet."
 Markdown(
-    f"We had set a goal: an error of at most {GOAL:.0%} of the constant's, with intervals that hold the truth in at "
-    f"least {HELD:.0%} of the seeds. Over {seeds} seeds, {len(reached)} of {len(best)} rows reach it.{listed}{too_few}"
+    f"The goal: an error of at most {GOAL:.0%} of the constant's, and intervals that hold the truth in at least {HELD:.0%} of "
+    f"{SEEDS_OF_GOAL} seeds.\n\n"
+    + "\n".join(verdict(name) for name in MODELS[:2])
+    + (too_few if seeds < SEEDS_OF_GOAL else "")
 )
+
+# %% [markdown]
+# These seeds have helped to develop what they judge. Seeds 1, 2, 19 and 20 were looked at first, with one step. The steps of several
+# experiments were added after that, and all twenty are counted above. No seeds were held out. So the best of many ways can
+# look better than it is. `benchmarks/counted_people.py` has the log of what was tried.
 
 
 # %% tags=["remove-cell"]
@@ -436,9 +487,16 @@ def told_of(model: str) -> str:
     return (
         f"For *{model}* the truth about these women is {in_points(known[model])} points. The effect "
         f"found on made women is {points.loc['found on made women', 'estimate']}, standardised log odds give "
-        f"{points.loc['standardised log odds', 'estimate']}, and edited portraits with twins "
+        f"{points.loc['standardised log odds', 'estimate']}, and portraits edited along one step, with twins, "
         f"{edit['estimate']} ({edit['low']} to {edit['high']})."
     )
+
+
+# %% tags=["remove-cell"]
+def error_over_seeds(way: str) -> str:
+    """Typical error of a way over seeds as a share of the constant's, by model."""
+    ratios = card["RMSE / constant's"]
+    return " and ".join(f"{ratios[f'{name}: {way}']:.0%}" for name in MODELS[:2])
 
 
 # %% [markdown]
@@ -452,13 +510,21 @@ def told_of(model: str) -> str:
 # %% [markdown]
 # The step was calibrated with raters' noise. Its error is the same for all women and models, and the interval of this
 # page leaves it out: more women would not make it smaller. More experiments do, each with directions, raters and made
-# faces of its own. The mean over their steps has a smaller error, and their spread belongs into the interval.
+# faces of its own. The mean over their steps has a smaller error, and their spread belongs in the interval.
 # `effects.calibrated_change` takes the answers along several steps, and the record has them too.
 
 # %% tags=["remove-cell"]
 glue(
     "found",
-    Markdown(with_minus("**Found.** " + " ".join(told_of(model) for model in MODELS))),
+    Markdown(
+        with_minus(
+            "**Found.** "
+            + " ".join(told_of(model) for model in MODELS)
+            + f" The intervals of one step are too narrow: over {seeds} other seeds they hold the truth in {shares_held(ONE_STEP)}. "
+            f"Along the steps of {experiments} experiments they hold it in {shares_held(STEPS)}, with an error of "
+            f"{error_over_seeds(STEPS)} of that of a constant."
+        )
+    ),
     display=False,
 )
 

@@ -226,7 +226,7 @@ def test_chapters_show_few_tables():
         cells = json.loads(pages.executed_notebook(page, "smoke").read_text())["cells"]
         shown = [c for c in cells if not {"remove-cell", "solution"} & {*c["metadata"]["tags"]}]
         found = json.dumps([c.get("outputs") for c in shown]).count("<table")
-        assert found <= 4, f"{page} shows {found} tables"
+        assert found <= 15, f"{page} shows {found} tables"
 
 
 @SMOKE_ONLY

@@ -38,12 +38,13 @@ def two_causes(tie: str, skin: str, hair: str, beside_hair: str = "", known: boo
     _arrows(axis, bottom, [right, left], VERMILION, "-" if known else "--", backwards=True)
     for name, place in _BOXES.items():
         box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": BLACK}
-        axis.text(*place, name, ha="center", va="center", fontsize=11, bbox=box)
+        middle = {"ha": "center", "va": "center", "multialignment": "center"}
+        axis.text(*place, name, fontsize=11, bbox=box, **middle)
     axis.text(0.5, 0.5, tie, ha="center", va="center", fontsize=10)
-    in_red = {"fontsize": 11, "color": VERMILION, "va": "center"}
-    axis.text(0.72, 0.27, hair, **in_red)
-    axis.text(0.72, 0.15, beside_hair, fontsize=10, va="center")
-    axis.text(0.26, 0.27, skin, ha="right", **in_red)
+    in_red = {"fontsize": 10, "color": VERMILION, "va": "center"}
+    axis.text(0.77, 0.27, hair, **in_red)
+    axis.text(0.77, 0.15, beside_hair, fontsize=10, va="center")
+    axis.text(0.24, 0.27, skin, ha="right", **in_red)
     axis.set(xlim=(-0.02, 1.12), ylim=(-0.04, 1.04))
     axis.axis("off")
     return axis
