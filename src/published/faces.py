@@ -109,7 +109,7 @@ class Faces:
         Args:
             low: (n, D) codes at the low level.
             high: (n, D) codes at the high level.
-            seed: of the axes.
+            seed: of the axes; a row of codes has an axis of its own.
         """
         normals = self.fitted.planes.normals
         drawn = seeding.normals(seed, "published: random axes", range(len(low)), low.shape[1])
