@@ -297,7 +297,8 @@ def table(
         threshold: score above which the model says the second class.
         classes: the two answers, as they are in the columns of labels and answers.
         placebos: axes, given likewise, that no model should react to.
-        covariates: of portraits, columns that differences are adjusted for besides the axes.
+        covariates: of portraits, columns that differences are adjusted for besides the axes; none
+            that has answers, labels or errors.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, "reference" compares each level with the
@@ -317,7 +318,8 @@ def table(
             smallest level that is named; "monitor", whether intervals and verdicts of matched
             images hold at every look, however often the gate is asked (`faceaudit.looks`).
         previous: of a monitored audit, the look before: what that audit gave, its `report.json`, or
-            the folder of it; None: this is the first look.
+            the folder of it, whose rows have to give what its report says; None: this is the first
+            look.
         ignore: of portraits, column → values whose rows are left out on purpose.
         accept: names of doubts that do not close the gate, as "errors": the report and the gate
             name each doubt that they raise.

@@ -13,6 +13,19 @@ Which of the two it is, the user need not say: where any answer about an earlier
 one, the model is another one. The level is spent by the number of releases, so the earlier look has
 to be there. It is read from the folder of its report, and a look that leaves faces of it out is
 refused: the faces that were left out could be those that spoke against the model.
+
+What is checked of an earlier look that is read from its folder: the report is computed once more
+from the rows beside it, as `faceaudit.verify` does, and every difference is refused. So faces that
+are gone from its rows are noticed, and so are the answers of another model and another number of
+the release. This takes as long as that look took.
+
+What is not checked:
+
+- The looks before the earlier one. Its report has the hash of the report before it, and not its
+  place. The first faces are still there, since each look has all faces of the looks before it.
+- An earlier look whose rows were changed, and whose report was then made anew from them. So keep
+  these folders where those whose model is audited cannot write.
+- What an audit gave in the same session, which is taken as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +40,7 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.families import FIRST_LOOK, LOOK, Plan, look_of
 from faceaudit.file.specification import Specification
 from faceaudit.frames import listed_on_one_line
-from faceaudit.kept_images import plan_of_analysis, read_audit
+from faceaudit.kept_images import plan_of_analysis, read_verified_audit
 from faceaudit.outcomes import outcomes_of
 from faceaudit.report.schema import text_of
 from faceaudit.results import AuditResult
@@ -49,8 +62,8 @@ def read_look(
         specification: of this look.
 
     Raises:
-        InputError: something else, files that are missing or damaged, or an audit that is not
-            monitored, which counts no looks.
+        InputError: something else, files that are missing or damaged, rows that do not give what
+            the report beside them says, or an audit that is not monitored, which counts no looks.
     """
     if previous is None:
         return None
@@ -71,7 +84,7 @@ def read_look(
             expected=EXPECTED,
         )
     path = Path(previous)
-    return read_audit(path / REPORT_FILE if path.is_dir() else path)
+    return read_verified_audit(path / REPORT_FILE if path.is_dir() else path)
 
 
 def with_looks(

@@ -131,7 +131,8 @@ def classifier(
         threshold: probability above which the model says the second class.
         classes: the two answers, as they are in the column of labels.
         placebos: axes, given likewise, that no model should react to.
-        covariates: of portraits, columns that differences are adjusted for besides the axes.
+        covariates: of portraits, columns that differences are adjusted for besides the axes; none
+            that has labels.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, as of `table`.

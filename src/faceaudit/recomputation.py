@@ -5,24 +5,19 @@ images lie beside the report, and so do those of portraits and pairs that came a
 those of an audit file are in its own table.
 """
 
-import math
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel
 
-from faceaudit.checks import find_doubts
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import read_specification
 from faceaudit.kept_images import plan_of_analysis, read_audit, read_images
 from faceaudit.models_side_by_side import side_by_side
-from faceaudit.report.answer import answer_of
 from faceaudit.report.consistency import contradictions, contradictions_of_models
 from faceaudit.report.gate import BROKEN, PASSED
+from faceaudit.report.recomputed import differences_from_rows, differences_of_part
 from faceaudit.report.schema import (
     PARTS_OF_MODELS,
     Report,
@@ -37,33 +32,8 @@ from faceaudit.utils.files import file_hash
 
 Data = MatchedImages | Pairs | Portraits
 """Rows of any design, with their answers."""
-ROUNDING = 1e-9
-"""Largest relative difference between two computations of one number, on two machines."""
-NOT_IN_ROWS = {"manipulation", "leakage"}
-"""Parts that follow from what people see in images, which the table of images does not have."""
-COUNTS_OF_THE_PLAN = {"tells", "units_needed"}
-"""Entries of `Report.data` that do not follow from the rows."""
-NOT_COMPARED = {"sentence", "truth", "truth_se"}
-"""Columns of a part that follow from others, or from the known-truth world."""
 PARTS_OF_SEVERAL = ("images", "units", "level", "models", *PARTS_OF_MODELS, "differences")
 """Parts of a report of several models that follow from the rows of all."""
-KEYS_OF_A_ROW = (
-    "name",
-    "model",
-    "minus",
-    "quantity",
-    "family",
-    "measure",
-    "demand",
-    "axis",
-    "other",
-    "group",
-    "cell",
-    "threshold",
-    "column",
-    "value",
-)
-"""Columns that name a row in a sentence."""
 
 
 def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, list[str]]:
@@ -101,7 +71,7 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
         if contradicted:
             return BROKEN, [f"{content.name}: {line}" for line in contradicted]
         source, data = _rows_of(content, path, None if file is None else Path(file))
-        lines = list(_differences(content, data))
+        lines = list(differences_from_rows(content, data, plan_of_analysis(content)))
     except ValueError as error:
         return BROKEN, [str(error)]
     if lines:
@@ -130,7 +100,7 @@ def _verify_models(path: Path) -> tuple[int, list[str]]:
     audits = {model: read_audit(place) for model, place in places.items()}
     computed = side_by_side(audits, name=several.name, question=several.question).report
     for part in PARTS_OF_SEVERAL:
-        lines += _differences_of_part(part, getattr(several, part), getattr(computed, part))
+        lines += differences_of_part(part, getattr(several, part), getattr(computed, part))
     if several.limits != computed.limits or several.questions != computed.questions:
         lines.append("the limits are not those that follow from the reports of the models")
     if lines:
@@ -188,52 +158,3 @@ def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]
             expected="answers in a table",
         )
     return opened.table, opened.data
-
-
-def _differences(report: Report, data: Data) -> Iterator[str]:
-    """A line for each thing that a report has otherwise than its rows."""
-    plan = plan_of_analysis(report)
-    tables = data.analyse(plan)
-    parts, _ = data.report_parts(tables, plan)
-    for name, computed in parts.items():
-        if name not in NOT_IN_ROWS:
-            yield from _differences_of_part(name, getattr(report, name), computed)
-    derived = answer_of(parts, report.tolerance)
-    if derived.verdict != report.verdict:
-        yield f"the verdict of the audit is {report.verdict!r}, its rows give {derived.verdict!r}"
-    told = {doubt.name for doubt in report.doubts}
-    for name, sentence in find_doubts(data.frame, tables, plan):
-        if name not in told:
-            yield f"the report does not tell the doubt {name!r}: {sentence}"
-
-
-def _differences_of_part(name: str, told: Any, computed: Any) -> Iterator[str]:
-    """A line for each difference in a part of a report: a number, counts, or rows of a table."""
-    if isinstance(computed, Mapping):
-        for key, value in computed.items():
-            if key not in COUNTS_OF_THE_PLAN and not _are_equal(told.get(key), value):
-                yield f"{name}.{key} is {told.get(key)}, the rows give {value}"
-    elif not isinstance(computed, list):
-        if not _are_equal(told, computed):
-            yield f"{name} is {told}, the rows give {computed}"
-    elif len(told) != len(computed):
-        yield f"{name} has {len(told)} rows, there should be {len(computed)}"
-    else:
-        for row, other in zip(told, computed, strict=True):
-            yield from _differences_of_row(name, row, other)
-
-
-def _differences_of_row(part: str, told: BaseModel, computed: BaseModel) -> Iterator[str]:
-    """A line for each column of a row that differs."""
-    content = told.model_dump(exclude=NOT_COMPARED)
-    place = ", ".join(str(content[key]) for key in KEYS_OF_A_ROW if key in content)
-    for column, value in computed.model_dump(exclude=NOT_COMPARED).items():
-        if not _are_equal(content[column], value):
-            yield f"{part} ({place}): {column} is {content[column]}, the rows give {value}"
-
-
-def _are_equal(told: object, computed: object) -> bool:
-    """Whether two values agree, numbers up to rounding."""
-    if isinstance(told, int | float) and isinstance(computed, int | float):
-        return math.isclose(told, computed, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    return told == computed

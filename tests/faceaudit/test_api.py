@@ -502,6 +502,25 @@ def test_a_console_says_what_closes_the_gate(frame):
     )
 
 
+def test_one_person_in_a_cell_counts(frame):
+    one = frame[(frame["skin"] == "light") | ~frame["skin"].duplicated()]
+    settings = SETTINGS | {"unit": None, "axes": {"skin": SETTINGS["axes"]["skin"]}}
+    told = repr(faceaudit.table(one, **settings, **ANSWERED))
+    assert "coverage: The smallest cell has 1 person that counts" in told
+
+
+def test_a_cell_of_one_face_has_a_reason_and_no_number(frame):
+    """Nothing says how far one face is from others."""
+    is_first = frame["unit"] == frame["unit"].iloc[0]
+    in_cell = frame["gender"] == frame["gender"].iloc[0]
+    some = frame[is_first | ~(in_cell & (frame["skin"] == "dark"))]
+    audit = faceaudit.table(some, **SETTINGS, **ANSWERED, incomplete="pairs")
+    alone = audit.effects[audit.effects["units"] == 1]
+    assert len(alone) and set(alone["verdict"]) == {"not estimable"}
+    assert alone["estimate"].isna().all()
+    assert (alone["reason"] != "").all()
+
+
 def test_a_page_says_whether_there_was_a_plan(frame, tmp_path):
     plan = faceaudit.plan(120, **SETTINGS, **ANSWERED)
     content = {**plan.content, "made": "2026-01-01T00:00:00+00:00"}

@@ -303,6 +303,113 @@ def test_other_faces_of_the_same_number_are_refused(first):
         faceaudit.table(others, **MONITORED, previous=first)
 
 
+# --- an earlier look whose rows are not those of its report
+
+
+@pytest.fixture(scope="module")
+def rows_of_first(tmp_path_factory, first):
+    """The folder of the first look, and its rows as texts."""
+    folder = tmp_path_factory.mktemp("first")
+    first.save(folder)
+    return folder, pd.read_csv(folder / "images.csv", dtype=str, keep_default_na=False)
+
+
+def with_rows(rows_of_first, folder, rows):
+    """A copy of the folder of the first look, with other rows beside its report."""
+    source, _ = rows_of_first
+    shutil.copytree(source, folder)
+    rows.to_csv(folder / "images.csv", index=False)
+    return folder
+
+
+def test_a_look_is_read_from_its_folder(rows_of_first, second):
+    folder, _ = rows_of_first
+    from_folder = faceaudit.table(TABLE, **MONITORED, previous=folder)
+    assert looks(from_folder) == (2, 1, FEW)
+    assert said(from_folder.report) == said(second.report)
+
+
+def test_faces_that_are_gone_from_the_rows_of_a_look_are_noticed(rows_of_first, tmp_path):
+    """They are left out of the new table as well, and could have spoken against the model."""
+    _, rows = rows_of_first
+    is_kept = rows["unit"].astype(int) >= 10
+    folder = with_rows(rows_of_first, tmp_path / "look", rows[is_kept])
+    message = (
+        "report.json: the rows in images.csv beside this report do not give what it says: the "
+        "report has 240 images, the rows have 200; the report and its rows as the audit wrote them"
+    )
+    with pytest.raises(InputError, match=message):
+        faceaudit.table(TABLE[TABLE["unit"] >= 10], **MONITORED, previous=folder)
+
+
+def test_answers_of_another_model_in_the_rows_of_a_look_are_noticed(rows_of_first, tmp_path):
+    """Else another release would pass for the first one."""
+    _, rows = rows_of_first
+    other = OTHER_MODEL.iloc[: len(rows)]
+    assert rows["image_id"].tolist() == other["image_id"].tolist()
+    score = other["score"].to_numpy()
+    error = ((score > 0.5) != (other["label"].to_numpy() == 1)).astype(float)
+    folder = with_rows(rows_of_first, tmp_path / "look", rows.assign(score=score, error=error))
+    with pytest.raises(InputError, match="do not give what it says: data.error_rate is "):
+        faceaudit.table(OTHER_MODEL, **MONITORED, previous=folder)
+
+
+def test_another_number_of_the_release_is_noticed(rows_of_first, tmp_path):
+    _, rows = rows_of_first
+    folder = with_rows(rows_of_first, tmp_path / "look", rows)
+    path = folder / "report.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["monitored"]["release"] = 2
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match="do not give what it says: "):
+        faceaudit.table(TABLE, **MONITORED, previous=folder)
+
+
+def test_other_words_of_an_earlier_look_are_taken(rows_of_first, tmp_path):
+    """Another version of faceaudit may word the same numbers otherwise."""
+    _, rows = rows_of_first
+    folder = with_rows(rows_of_first, tmp_path / "look", rows)
+    path = folder / "report.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["monitored"]["sentence"] = "Other words."
+    content["coverage"][0]["sentence"] = "Other words."
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert looks(faceaudit.table(TABLE, **MONITORED, previous=folder)) == (2, 1, FEW)
+
+
+def one_cell(column, value):
+    """A change of the first row of a table."""
+    return lambda rows: rows.assign(**{column: rows[column].where(rows.index > 0, value)})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.drop(columns="look"), "images.csv: no column 'look'"),
+        (one_cell("look", "x"), "column 'look' has 'x', a whole number was expected"),
+        (one_cell("score", "high"), "column 'score' has 'high', a number was expected"),
+        (one_cell("image_id", "5-dark-male"), "image '5-dark-male' is there twice; each image"),
+        (one_cell("unit", "1"), "unit '1' has two images at skin '.*', gender '.*', rows 2 and 6"),
+    ],
+)
+def test_damaged_rows_of_a_look_are_refused(rows_of_first, tmp_path, change, message):
+    _, rows = rows_of_first
+    folder = with_rows(rows_of_first, tmp_path / "look", change(rows))
+    with pytest.raises(InputError, match=message):
+        faceaudit.table(TABLE, **MONITORED, previous=folder)
+
+
+def test_rows_of_a_look_that_are_no_table_are_refused(rows_of_first, tmp_path):
+    _, rows = rows_of_first
+    folder = with_rows(rows_of_first, tmp_path / "look", rows)
+    (folder / "images.csv").write_text("a,b\n1,2\n1,2,3,4\n", encoding="utf-8")
+    with pytest.raises(InputError, match="images.csv: this is no table: "):
+        faceaudit.table(TABLE, **MONITORED, previous=folder)
+
+
+# --- faces that are otherwise here
+
+
 def moved(table):
     """One face whose levels of skin are exchanged."""
     skin = table["skin"].map({"light": "dark", "dark": "light"})

@@ -155,8 +155,9 @@ class Portraits:
             The portraits; without errors if the model is still to be asked.
 
         Raises:
-            InputError: a column that is missing, an image twice, a level that no row has, an answer
-                that is none, or portraits of fewer than two people.
+            InputError: a column that is missing, a covariate that is a column of answers or labels,
+                a cell with several values, an image twice, a level that no row has, an answer that
+                is none, or portraits of fewer than two people.
 
         Example:
             >>> audit = Specification(
@@ -190,6 +191,8 @@ class Portraits:
             if specification.names_reasons:
                 required.append(columns.reason)
         rows.require(required)
+        _require_covariates(specification)
+        _require_single_values(rows, required)
         names = rows.names(columns.image)
 
         levels = {axis: rows.level(axis, names) for axis, names in axes.items()}
@@ -530,6 +533,56 @@ class Portraits:
 # --- reading
 
 
+def _require_covariates(specification: Specification) -> None:
+    """Raise InputError where a covariate is a column of answers, labels or errors.
+
+    Portraits with the same answer have the same error among those of one label. So nothing would
+    be left of a difference of errors that is adjusted for them.
+    """
+    columns = specification.columns
+    roles = {
+        columns.decision: "the answers of the model",
+        columns.score: "the scores of the model",
+        columns.error: "the errors of the model",
+        columns.number: "the outcome",
+    }
+    if specification.names_reasons:
+        roles[columns.reason] = "the reasons why the model gave no answer"
+    roles |= dict.fromkeys(columns.answers or [columns.label], "the right answers")
+    for name in specification.covariates:
+        if name in roles:
+            raise InputError(
+                f"covariates: the column {name!r} has {roles[name]}; a column that is known before "
+                "the model answers, and no label, was expected",
+                field="covariates",
+                found=name,
+                expected="columns that are no answers, labels or errors",
+            )
+
+
+def _require_single_values(rows: Rows, columns: Sequence[str]) -> None:
+    """Raise InputError where a cell of a column has several values, as a list.
+
+    Args:
+        rows: of the table.
+        columns: that are read.
+    """
+    for name in columns:
+        cells = rows.frame[name]
+        if cells.dtype != object:
+            continue
+        has_several = cells.map(pd.api.types.is_list_like)
+        if has_several.any():
+            row = has_several.idxmax()
+            raise InputError(
+                f"{rows.source}: column {name!r}, row {row} is {cells[row]!r}, a single value was "
+                "expected",
+                field=f"column {name!r}, row {row}",
+                found=str(cells[row]),
+                expected="a single value",
+            )
+
+
 def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
     """Row → its first column with an unusable cell, of the rows that have one."""
     return unusable.idxmax(axis=1)[unusable.any(axis=1)]
@@ -568,7 +621,8 @@ def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) 
     for column, value, count in counts.to_numpy()[:3].tolist():
         reasons += f"; {column} is {value!r} in {count} rows"
     raise InputError(
-        f"{source}: portraits of {people} people are left, two or more were expected{reasons}",
+        f"{source}: portraits of {people} {'person' if people == 1 else 'people'} are left, two or "
+        f"more were expected{reasons}",
         field=source,
         found=people,
         expected="portraits of two or more people",

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faceaudit.utils.arguments import check_range
+from faceaudit.utils.arguments import as_finite, check_range, check_whole
 from faceaudit.utils.errors import InputError
 
 MOST_AT_STAKE = 0.5
@@ -59,8 +59,21 @@ class BettingSequence:
         Returns:
             Lower and upper ends, (..., looks). Where the lower one is above the upper one, no mean
             fits all faces: they are no draws from one population.
+
+        Raises:
+            InputError: no look, or one after a number of faces that there is not.
         """
-        numbers = [self.differences.shape[-1]] if looks is None else list(looks)
+        faces = self.differences.shape[-1]
+        numbers = [faces] if looks is None else list(looks)
+        if not numbers:
+            raise InputError(
+                "looks is empty, at least one number of faces was expected",
+                field="looks",
+                found=[],
+                expected="at least one number of faces",
+            )
+        for number in numbers:
+            check_whole("a number of looks", number, 1, faces)
         coins = np.log(2 / _checked(alpha))
         low = [self._lowest(number, coins, 1) for number in numbers]
         # The upper end is the lower one of the differences with the other sign.
@@ -154,13 +167,16 @@ def betting_sequence(
         >>> low.round(2).tolist(), high.round(2).tolist()
         ([-1.0, 0.07, 0.36], [1.0, 1.0, 0.89])
     """
-    values = np.asarray(differences, float)
+    values = np.asarray(differences)
     if not values.size:
         raise InputError(
             "differences: there is none, one of each face was expected",
             field="differences",
             expected="a difference of each face",
         )
+    if values.ndim == 0 or values.dtype.kind not in "biuf":
+        values = as_finite(values, "differences", max(values.ndim, 1))
+    values = values.astype(float)
     if not (np.abs(values) <= 1).all():
         raise InputError(
             "differences: numbers from -1 to 1 were expected",
@@ -195,10 +211,14 @@ def share_of_release(release: int) -> float:
     Returns:
         The share.
 
+    Raises:
+        InputError: no whole number, or one below 1.
+
     Example:
         >>> [round(share_of_release(release), 4) for release in (1, 2, 10)]
         [0.6079, 0.152, 0.0061]
     """
+    check_whole("release", release, 1)
     return 6 / (np.pi * release) ** 2
 
 

@@ -16,6 +16,7 @@ from faceaudit.effects.risks import (
     arms_of_levels,
     code_levels,
     complete_rows,
+    name_of_unit,
     numbered,
 )
 from faceaudit.utils.arguments import as_finite, as_rates
@@ -105,31 +106,34 @@ def read_levels(
         The cell, without covariates of its own, and the covariates.
 
     Raises:
-        InputError: an empty frame, a missing column, a missing value of a covariate, an outcome
-            outside of [0, 1] that is no number, or more than two levels.
+        InputError: an empty frame, a missing column, a missing or infinite value of a covariate, an
+            outcome outside of [0, 1] that is no number, or more than two levels.
     """
     required = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
-    complete = complete_rows(frame, required, covariates)
+    numeric = [name for name in covariates if name in frame and frame[name].dtype.kind == "f"]
+    categorical = [name for name in covariates if name not in numeric]
+    complete = complete_rows(frame, required, categorical)
+    numbers = {name: as_finite(frame[name], name)[complete] for name in numeric}
     known = frame[complete]
     arm, levels = arms_of_levels(frame, treatment)
     names = [f"{treatment} = {level}" for level in levels] + ["", ""]
     values = known[outcome]
     # Where all images lack something, there are no numbers to check.
     as_numbers = as_finite(values, outcome) if is_number and len(known) else as_rates(values)
+    code_of_cluster = numbered(as_codes(None if cluster is None else known[cluster], len(known)))
     cell = Cell(
         error=as_numbers,
         arm=arm[complete],
-        cluster=numbered(as_codes(None if cluster is None else known[cluster], len(known))),
+        cluster=code_of_cluster,
         covariates=[],
         dropped=int((~complete).sum()),
         levels=(names[0], names[1]),
-        unit="image" if cluster is None else "cluster",
+        unit=name_of_unit(cluster, code_of_cluster),
     )
-    numeric = [name for name in covariates if known[name].dtype.kind == "f"]
-    coded = {name: code_levels(known[name]) for name in covariates if name not in numeric}
+    coded = {name: code_levels(known[name]) for name in categorical}
     return cell, Covariates(
         n=len(known),
         codes={name: code for name, (code, _) in coded.items()},
         levels={name: levels_of_code for name, (_, levels_of_code) in coded.items()},
-        numbers={name: as_finite(known[name], name) for name in numeric},
+        numbers=numbers,
     )

@@ -29,13 +29,16 @@ from threadpoolctl import threadpool_limits
 from faceaudit.effects.covariates import Covariates, read_levels
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.risks import (
+    FEWEST_CLUSTERS,
     Cell,
     Risks,
     corrected_influence,
     crude_risks,
     difference_columns,
+    few_at_a_level,
     fit_logits,
     obstacle_of_cell,
+    several,
 )
 from faceaudit.effects.verdicts import NOT_ESTIMABLE, mde, verdict
 from faceaudit.utils import seeding
@@ -48,8 +51,6 @@ SPLITS = {"logistic": 3, "boosted": 1}
 """How often the clusters are dealt into folds, by the learner."""
 PENALTY = 1.0
 """Of the squares of coefficients, as by default in scikit-learn."""
-FEWEST_CLUSTERS = 10
-"""Clusters of a level below which nothing is estimated; so many must be left by the weights too."""
 MOST_OUTSIDE = 0.05
 """Largest share of images whose propensity is outside of the bounds."""
 TREES = {"max_iter": 60, "max_leaf_nodes": 8, "early_stopping": False, "random_state": 0}
@@ -157,16 +158,17 @@ def doubly_robust_difference(
     Returns:
         Estimates, overlap and balance. Of rates, the intervals are made from Wilson's for the sizes
         that clusters are worth (`faceaudit.effects.risks.hybrid_score_interval`), else they are
-        Student's. Not estimable is a level without an image, with fewer than `FEWEST_CLUSTERS`
-        clusters, or with so few after weighting; a level of a covariate that occurs at one level
-        alone; and more than `MOST_OUTSIDE` of the images with a propensity outside of the bounds.
+        Student's. Not estimable is a level without an image, with fewer than ten clusters
+        (`faceaudit.effects.risks.FEWEST_CLUSTERS`), or with so few after weighting; a level of a
+        covariate that occurs at one level alone; and more than `MOST_OUTSIDE` of the images with a
+        propensity outside of the bounds.
         The bounds are 5 / (√G ln G) and one minus that, for G clusters (Gruber, Phillips, Lee & van
         der Laan, American Journal of Epidemiology 191 (2022) 1640-1651).
 
     Raises:
-        InputError: an empty frame, a missing column, no covariate, a missing value of one, an
-            outcome outside of [0, 1] that is no number, more than two levels, or an extra that is
-            not installed.
+        InputError: an empty frame, a missing column, no covariate, a missing or infinite value of
+            one, an outcome outside of [0, 1] that is no number, more than two levels, or an extra
+            that is not installed.
 
     Example:
         >>> from faceaudit import effects
@@ -219,10 +221,9 @@ def propensity_bound(clusters: int) -> float:
 
 def _obstacle_of_levels(cell: Cell, known: Covariates) -> str:
     """Why the levels of the covariates rule out a comparison, else empty."""
-    clusters = cell.present.sum(axis=0)
-    few = clusters.argmin()
-    if clusters[few] < FEWEST_CLUSTERS:
-        return f"{clusters[few]} {cell.unit}s with {cell.levels[few]}, fewer than {FEWEST_CLUSTERS}"
+    few = few_at_a_level(cell.present.sum(axis=0), cell.levels, cell.unit)
+    if few:
+        return few
     for name, code in known.codes.items():
         images = np.bincount(2 * code + cell.arm, minlength=2 * len(known.levels[name]))
         level, absent = np.divmod(np.flatnonzero(images == 0), 2)
@@ -243,9 +244,10 @@ def _obstacle_of_overlap(
             f"{1 - bound:.2g}"
         )
     fewest = overlap.loc[overlap["effective"].idxmin()]
+    # So many clusters must be left by the weights too.
     if fewest["effective"] < FEWEST_CLUSTERS:
         left = int(fewest["effective"])
-        return f"no overlap: the weights leave {left} {unit}s with {fewest['level']}"
+        return f"no overlap: the weights leave {several(left, unit)} with {fewest['level']}"
     return ""
 
 

@@ -57,7 +57,11 @@ def mean_difference(
     estimate = float(mean - mean_of_reference)
     code, clusters = pd.factorize(cluster)
     if len(clusters) < 2:
-        return {**not_estimable, "estimate": estimate, "reason": "one cluster"}
+        return {
+            **not_estimable,
+            "estimate": estimate,
+            "reason": "all images are of one face or person",
+        }
     influence = np.where(
         is_compared,
         weight * (number - mean) / weight_of_compared.sum(),

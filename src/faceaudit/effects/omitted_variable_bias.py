@@ -11,13 +11,21 @@ attribute were as strong as this one? (Cinelli & Hazlett, Journal of the Royal S
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
 from faceaudit.effects.covariates import read_levels
-from faceaudit.effects.risks import independent_columns, obstacle_of_cell
+from faceaudit.effects.risks import (
+    alike_at_a_level,
+    few_at_a_level,
+    independent_columns,
+    obstacle_of_cell,
+)
+from faceaudit.utils.errors import InputError
 
 NEGLIGIBLE = 1e-10
 """Share of a sum of squares that is rounding."""
@@ -65,10 +73,20 @@ def robustness_value(partial_f: float) -> float:
     Returns:
         (√(f⁴ + 4 f²) - f²) / 2.
 
+    Raises:
+        InputError: a number below 0, one that is not finite, or no number.
+
     Example:
         >>> round(robustness_value(4.184 / 783**0.5), 3)
         0.139
     """
+    if not (isinstance(partial_f, Real) and isfinite(partial_f) and partial_f >= 0):
+        raise InputError(
+            f"partial_f is {partial_f!r}, a finite number of at least 0 was expected",
+            field="partial_f",
+            found=partial_f,
+            expected="a finite number of at least 0",
+        )
     return float((np.sqrt(partial_f**4 + 4 * partial_f**2) - partial_f**2) / 2)
 
 
@@ -96,11 +114,13 @@ def robustness_to_omitted_variables(
         is_number: whether the outcome is a number without bounds.
 
     Returns:
-        The slope, robustness values and benchmarks.
+        The slope, robustness values and benchmarks. Not estimable is what
+        `faceaudit.effects.linear_effects` does not estimate, such as a level with fewer than ten
+        clusters, or one whose images all have the same outcome.
 
     Raises:
-        InputError: an empty frame, a missing column, a missing value of a covariate, an outcome
-            outside of [0, 1] that is no number, or more than two levels.
+        InputError: an empty frame, a missing column, a missing or infinite value of a covariate, an
+            outcome outside of [0, 1] that is no number, or more than two levels.
 
     Example:
         >>> from faceaudit import effects
@@ -114,7 +134,8 @@ def robustness_to_omitted_variables(
         (0.088, 0.095)
     """
     cell, known = read_levels(frame, outcome, treatment, covariates, cluster, is_number)
-    obstacle = obstacle_of_cell(cell)
+    clusters_of_levels = cell.present.sum(axis=0)
+    obstacle = obstacle_of_cell(cell) or few_at_a_level(clusters_of_levels, cell.levels, cell.unit)
     if obstacle:
         return _not_estimable(len(cell.error), len(cell.present), obstacle)
     others = np.column_stack([np.ones(len(cell.arm)), known.design])
@@ -130,6 +151,8 @@ def robustness_to_omitted_variables(
         obstacle = "confounded with the covariates"
     elif df < 1 or residual_squares <= NEGLIGIBLE * float(cell.error @ cell.error):
         obstacle = "no residual variance"
+    else:
+        obstacle = alike_at_a_level(cell.error, cell.arm, cell.levels)
     if obstacle:
         return _not_estimable(len(cell.error), len(cell.present), obstacle)
 

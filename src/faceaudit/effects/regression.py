@@ -19,11 +19,14 @@ from faceaudit.effects.error_rates import AGE_GROUPS, STRATA, age_group, discret
 from faceaudit.effects.resampling import as_codes, as_resamples, resampled_sums
 from faceaudit.effects.risks import (
     RANK_TOLERANCE,
+    alike_at_a_level,
     arms_of_levels,
     code_levels,
     complete_rows,
+    few_at_a_level,
     fit_logits,
     independent_columns,
+    name_of_unit,
     pattern_counts,
 )
 from faceaudit.utils.arguments import as_finite, as_rates, refuse, require_columns, require_present
@@ -71,9 +74,12 @@ def linear_effects(
 
     Returns:
         A row per treatment: estimate, low and high (95 % interval), p, n (images), clusters, and
-        reason, which says why something is not estimable (NaN). A slope whose standard error is
-        zero, but for rounding, is not: the regression fits all errors exactly, or all clusters
-        agree. Rows without an outcome, a treatment or a cluster are left out.
+        reason, which says why something is not estimable (NaN). A level with fewer than ten
+        clusters (`faceaudit.effects.risks.FEWEST_CLUSTERS`) is not, nor one whose images all have
+        the same outcome: the sandwich would take its rate for known, and the interval would hold
+        the truth far too rarely. Nor is a slope whose standard error is zero, but for rounding: the
+        regression fits all errors exactly, or all clusters agree. Rows without an outcome, a
+        treatment or a cluster are left out.
 
     Raises:
         ValueError: an empty frame, a missing column, a missing level of `adjust`, an outcome
@@ -81,7 +87,7 @@ def linear_effects(
 
     Example:
         >>> from faceaudit import effects
-        >>> dark, error = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1]
+        >>> dark, error = [0] * 20 + [1] * 20, [0, 0, 0, 1] * 5 + [0, 1, 1, 1] * 5
         >>> frame = pd.DataFrame({"dark": dark, "error": error})
         >>> effects.linear_effects(frame, "error", ["dark"])["estimate"].round(3).tolist()
         [0.5]
@@ -91,18 +97,22 @@ def linear_effects(
         required.append(cluster)
     known = frame[complete_rows(frame, required, adjust)]
     arms = []
-    constant = []
+    levels = []
     for column in treatments:
-        arm, levels = arms_of_levels(known, column)
+        arm, present = arms_of_levels(known, column)
         arms.append(arm)
-        constant.append(len(levels) < 2)
+        levels.append([f"{column} = {level}" for level in present])
+    constant = [len(names) < 2 for names in levels]
     X = np.column_stack([np.ones(len(known)), *_dummies(known, adjust), *arms]).astype(float)
     error = as_rates(known[outcome])
     groups = as_codes(None if cluster is None else known[cluster], len(known))
     clusters = len(set(groups))
+    unit = name_of_unit(cluster, groups)
     obstacle = ""
-    if clusters < 2:
-        obstacle = "one cluster"
+    if not len(known):
+        obstacle = "every image lacks its outcome, treatment or cluster"
+    elif clusters < 2:
+        obstacle = f"all images are of one {unit}" if len(known) > 1 else "one image"
     elif np.ptp(error) == 0:
         obstacle = "all err alike"
     values = np.full((len(LINEAR_COLUMNS), X.shape[1]), np.nan)
@@ -114,13 +124,29 @@ def linear_effects(
         )
     table = pd.DataFrame(values.T[-len(arms) :], columns=LINEAR_COLUMNS)
     table = table.assign(n=len(known), clusters=clusters)
-    table["reason"] = np.select(
-        [np.full(len(arms), obstacle != ""), constant, _confounded(X, arms), exact[-len(arms) :]],
-        [obstacle, "constant treatment", "confounded with the covariates", "no residual variance"],
-        "",
-    )
+    confounded = _confounded(X, arms)
+    reasons = []
+    for number, arm in enumerate(arms):
+        if obstacle:
+            reasons.append(obstacle)
+        elif constant[number]:
+            reasons.append("constant treatment")
+        elif few := few_at_a_level(_clusters_of_levels(arm, groups), levels[number], unit):
+            reasons.append(few)
+        elif confounded[number]:
+            reasons.append("confounded with the covariates")
+        elif exact[X.shape[1] - len(arms) + number]:
+            reasons.append("no residual variance")
+        else:
+            reasons.append(alike_at_a_level(error, arm, levels[number]))
+    table["reason"] = reasons
     table.loc[table["reason"] != "", LINEAR_COLUMNS] = np.nan
     return table.set_index(pd.Index(treatments, name="treatment"))
+
+
+def _clusters_of_levels(arm: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """How many clusters have an image at either level (2,), of the levels and clusters (n,)."""
+    return np.array([len(np.unique(groups[arm == level])) for level in (0, 1)])
 
 
 def _dummies(frame: pd.DataFrame, columns: Sequence[str]) -> list[np.ndarray]:

@@ -24,7 +24,13 @@ from scipy.special import expit, logit, stdtr, stdtrit
 
 from faceaudit.effects.resampling import as_codes
 from faceaudit.effects.verdicts import Z, holm, mde, verdict
-from faceaudit.utils.arguments import as_rates, require_columns, require_present, require_rows
+from faceaudit.utils.arguments import (
+    as_rates,
+    refuse,
+    require_columns,
+    require_present,
+    require_rows,
+)
 from faceaudit.utils.errors import InputError
 
 RANK_TOLERANCE = 1e-9
@@ -41,6 +47,17 @@ SECTIONS = 32
 """Parts into which every round of the search for a quantile cuts its range."""
 SEARCH_ROUNDS = 10
 """Rounds of that search, which narrow the range to 2^-50 of it."""
+FEWEST_CLUSTERS = 10
+"""Clusters of a level below which a regression compares it with no other one.
+
+In simulated audits of 300 people with 10 to 20 of them at one of two levels (errors at rates of 5 %
+to 50 %, with and without an effect, one portrait of each person or three that hang together), 95 %
+intervals of the linear regression held the truth in 88 % or more of the audits that have one
+(`tests/faceaudit/effects/test_linear.py` draws some). It needs the further rule of
+`alike_at_a_level`: without it they held in as few as 41 %.
+"""
+PEOPLE = ("identity", "person")
+"""Names of columns of clusters that are people."""
 
 
 def risk_differences(
@@ -209,7 +226,7 @@ def wilson_interval(events: ArrayLike, n: ArrayLike) -> tuple[np.ndarray, np.nda
 def hybrid_score_interval(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, quantile: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Interval of risk[:, 1] - risk[:, 0] from Wilson's intervals of the two risks.
+    """Interval of risk[:, 1] - risk[:, 0] from Wilson's intervals of the two risks, within ±1.
 
     Newcombe, Statistics in Medicine 17 (1998) 873-890 (independent risks, method 10) and 2635-2650
     (paired ones). Wider than zero, and on either side of the estimate, even where there is no
@@ -239,7 +256,8 @@ def hybrid_score_interval(
     estimate = risk[..., 1] - risk[..., 0]
     low = estimate - _joint_margin(below[..., 1], above[..., 0], correlation)
     high = estimate + _joint_margin(above[..., 1], below[..., 0], correlation)
-    return low, high
+    # Rounding may carry an end a little beyond 1, where all err at one level and none at the other.
+    return np.clip(low, -1, 1), np.clip(high, -1, 1)
 
 
 def hybrid_score_p(
@@ -303,7 +321,7 @@ class Cell:
         covariates: for each one, codes (n,) of the levels that occur, in their order.
         dropped: number of rows that lack an outcome, a treatment or a cluster.
         levels: names of the two arms, "" for a level that no image has.
-        unit: what the clusters are, "image" or "cluster".
+        unit: what a cluster is called, as of `name_of_unit`.
     """
 
     error: np.ndarray
@@ -369,6 +387,7 @@ def read_cells(
     # Columns are read once for all cells, of which there may be thousands in repeated audits.
     clusters = as_codes(None if cluster is None else frame[cluster][complete], len(error))
     covariates = [code_levels(frame[column])[0][complete] for column in adjust]
+    unit = name_of_unit(cluster, clusters)
     dropped = np.bincount(place[~complete], minlength=len(index))
     arm = arm[complete]
     cells = []
@@ -380,7 +399,7 @@ def read_cells(
             covariates=[numbered(code[rows]) for code in covariates],
             dropped=int(dropped[number]),
             levels=(arm_names[0], arm_names[1]),
-            unit="image" if cluster is None else "cluster",
+            unit=unit,
         )
         cells.append(cell)
     return cells, index
@@ -596,9 +615,88 @@ def obstacle_of_cell(cell: Cell) -> str:
     if absent.any():
         return f"no image with {cell.levels[absent.argmax()]}"
     if len(cell.present) == 1:
-        return "one cluster"
+        return f"all images are of one {cell.unit}"
     if single.any():
         return f"one {cell.unit} with {cell.levels[single.argmax()]}"
+    return ""
+
+
+def name_of_unit(cluster: str | None, code: np.ndarray) -> str:
+    """What a unit of inference is called where a comparison is refused.
+
+    Args:
+        cluster: column of the units; None: rows are independent.
+        code: number of the unit of every image (n,).
+
+    Returns:
+        "image" where no unit has two of them, "person" where the column is one of people, else the
+        name of the column, such as "transect".
+
+    Example:
+        >>> from faceaudit.effects.risks import name_of_unit
+        >>> codes = np.array([0, 0, 1])
+        >>> name_of_unit("identity", codes), name_of_unit("face", codes), name_of_unit(None, codes)
+        ('person', 'face', 'image')
+    """
+    if cluster is None or len(np.unique(code)) == len(code):
+        return "image"
+    return "person" if cluster in PEOPLE else str(cluster)
+
+
+def several(number: int, unit: str) -> str:
+    """A number of units in words.
+
+    Example:
+        >>> from faceaudit.effects.risks import several
+        >>> several(1, "person"), several(3, "person"), several(3, "image")
+        ('one person', '3 people', '3 images')
+    """
+    if number == 1:
+        return f"one {unit}"
+    return f"{number} people" if unit == "person" else f"{number} {unit}s"
+
+
+def few_at_a_level(clusters: ArrayLike, levels: Sequence[str], unit: str) -> str:
+    """Why levels with so few clusters are not compared by a regression, else empty.
+
+    Args:
+        clusters: how many each level has (K,).
+        levels: names of the levels, K.
+        unit: what a cluster is called.
+
+    Example:
+        >>> from faceaudit.effects.risks import few_at_a_level
+        >>> few_at_a_level([290, 9], ["skin = light", "skin = dark"], "person")
+        '9 people with skin = dark, fewer than 10'
+    """
+    clusters = np.asarray(clusters)
+    fewest = int(clusters.argmin())
+    if clusters[fewest] >= FEWEST_CLUSTERS:
+        return ""
+    found = f"{several(int(clusters[fewest]), unit)} with {levels[fewest]}"
+    # As `obstacle_of_cell` says it.
+    return found if clusters[fewest] == 1 else f"{found}, fewer than {FEWEST_CLUSTERS}"
+
+
+def alike_at_a_level(outcome: np.ndarray, arm: np.ndarray, levels: Sequence[str]) -> str:
+    """Why two levels are not compared of which one has no variation, else empty.
+
+    The sandwich takes what does not vary for known, as if no further image could err.
+
+    Args:
+        outcome: (n,) of the images.
+        arm: level of each (n,), 0 or 1; both occur.
+        levels: names of the two levels.
+
+    Example:
+        >>> from faceaudit.effects.risks import alike_at_a_level
+        >>> levels = ["skin = light", "skin = dark"]
+        >>> alike_at_a_level(np.array([0, 1, 0, 0]), np.array([0, 0, 1, 1]), levels)
+        'all images with skin = dark have the same outcome'
+    """
+    for level, name in enumerate(levels):
+        if np.ptp(outcome[arm == level]) == 0:
+            return f"all images with {name} have the same outcome"
     return ""
 
 
@@ -658,12 +756,16 @@ def _eliminated_columns(
 def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[str]) -> np.ndarray:
     """Which rows (n,) have a value in all columns `needed`.
 
-    Raises ValueError for an empty frame, a missing column, and a missing level of `factors`.
+    Raises InputError for an empty frame, a missing column, and a missing or infinite level of
+    `factors`.
     """
     require_columns(frame, [*needed, *factors])
     require_rows(frame)
     for column in factors:
         require_present(frame[column], "a level")
+        if frame[column].dtype.kind == "f":
+            infinite = np.isinf(frame[column].to_numpy(float))
+            refuse(infinite, frame[column], column, "a finite number")
     return np.logical_and.reduce([frame[column].notna() for column in needed])
 
 

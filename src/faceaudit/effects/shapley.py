@@ -13,11 +13,13 @@ smaller: what is left comes with something on which these interventions do not a
 
 from collections.abc import Collection, Mapping
 from itertools import combinations
-from math import comb
+from math import comb, isfinite
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from faceaudit.utils.arguments import require_same_shape
 from faceaudit.utils.errors import InputError
 
 
@@ -54,7 +56,8 @@ def shapley_shares(effects: Mapping[frozenset[str], ArrayLike]) -> dict[str, np.
         the sets first name them. The shares sum to the effect of the largest set.
 
     Raises:
-        InputError: an effect is missing, or one of no intervention is given.
+        InputError: an effect is missing, one of no intervention is given, a key is no frozenset of
+            names, or effects are no finite numbers or have different shapes.
 
     Example:
         >>> from faceaudit.effects import shapley_shares
@@ -63,8 +66,6 @@ def shapley_shares(effects: Mapping[frozenset[str], ArrayLike]) -> dict[str, np.
         >>> {name: float(share) for name, share in shares.items()}
         {'skin': 1.5, 'hair': 7.5}
     """
-    names = list(dict.fromkeys(name for one in effects for name in sorted(one)))
-    needed = sets_of(names)
     if not effects:
         raise InputError(
             "effects is empty",
@@ -73,6 +74,7 @@ def shapley_shares(effects: Mapping[frozenset[str], ArrayLike]) -> dict[str, np.
             expected="the effect of every set of interventions",
         )
     for one in effects:
+        _check_key(one)
         if not one:
             raise InputError(
                 "effects has one of no intervention, which is 0 and is not given",
@@ -80,6 +82,8 @@ def shapley_shares(effects: Mapping[frozenset[str], ArrayLike]) -> dict[str, np.
                 found="the empty set",
                 expected="sets of at least one intervention",
             )
+    names = list(dict.fromkeys(name for one in effects for name in sorted(one)))
+    needed = sets_of(names)
     for one in needed:
         if one not in effects:
             raise InputError(
@@ -89,9 +93,45 @@ def shapley_shares(effects: Mapping[frozenset[str], ArrayLike]) -> dict[str, np.
                 found=f"{len(effects)} sets",
                 expected=f"{len(needed)} sets",
             )
-    known = {one: np.asarray(effect, dtype=float) for one, effect in effects.items()}
+    known = {one: _as_numbers(effect, one) for one, effect in effects.items()}
+    first = next(iter(known))
+    for one, numbers in known.items():
+        require_same_shape(numbers, _in_words(one), known[first], _in_words(first))
     known[frozenset()] = np.zeros_like(known[frozenset(names)])
     return {name: _share(name, names, known) for name in names}
+
+
+def _check_key(one: object) -> None:
+    """Raise InputError unless a key is a frozenset of names."""
+    if isinstance(one, frozenset) and all(isinstance(name, str) for name in one):
+        return
+    example = frozenset({one}) if isinstance(one, str) else frozenset({"skin"})
+    raise InputError(
+        f"effects has the key {one!r}, a set of names such as {example!r} was expected",
+        field="effects",
+        found=one,
+        expected="frozensets of names",
+    )
+
+
+def _in_words(one: frozenset[str]) -> str:
+    """What the effect of a set of interventions is called in a message."""
+    return f"the effect of {' and '.join(sorted(one))}"
+
+
+def _as_numbers(effect: ArrayLike, one: frozenset[str]) -> np.ndarray:
+    """The effect of a set of interventions as finite float64 of any shape; InputError otherwise."""
+    array = np.asarray(effect)
+    # A text is no number, even if it reads like one.
+    for cell in array.ravel().tolist():
+        if not (isinstance(cell, Real) and isfinite(cell)):
+            raise InputError(
+                f"{_in_words(one)} holds {cell!r}, finite numbers were expected",
+                field="effects",
+                found=cell,
+                expected="finite numbers",
+            )
+    return array.astype(float)
 
 
 def _share(name: str, names: list[str], effects: Mapping[frozenset[str], np.ndarray]) -> np.ndarray:

@@ -27,11 +27,20 @@ from faceaudit.effects.risks import (
     LARGEST_QUANTILE,
     code_cells,
     complete_rows,
+    name_of_unit,
     rows_by_code,
     score_interval,
 )
 from faceaudit.effects.verdicts import mde, verdict
-from faceaudit.utils.arguments import as_finite, as_rates, require_distinct
+from faceaudit.utils.arguments import (
+    as_finite,
+    as_rates,
+    check_whole,
+    refuse,
+    require_columns,
+    require_distinct,
+    require_present,
+)
 from faceaudit.utils.errors import InputError
 
 SCALED = ("estimate", *INTERVAL_LIMITS, "mde")
@@ -80,18 +89,27 @@ def level_halves(
         level has none.
 
     Raises:
-        ValueError: two images in one place.
+        InputError: a missing column, two images in one place, a level that is no whole number from
+            0 on and below `levels`, a missing value of `matching`, or an outcome outside of [0, 1]
+            that is no number.
 
     Example:
         >>> frame = pd.DataFrame({"face": [7] * 4, "skin_level": range(4), "error": [0, 0, 1, 1]})
         >>> level_halves(frame, "error", "skin_level", 4, ["face"])["error"].tolist()
         [0.0, 1.0]
     """
+    check_whole("levels", levels, 2)
+    require_columns(frame, [*matching, attribute, outcome])
+    for column in matching:
+        require_present(frame[column], "a face or a level")
+    number = pd.RangeIndex(levels).get_indexer(frame[attribute])
+    refuse(number < 0, frame[attribute], attribute, f"a whole number from 0 to {levels - 1}")
+    outcomes_of_images = _known_numbers(frame[outcome]) if is_number else as_rates(frame[outcome])
     require_distinct(frame, [*matching, attribute], "place of a transect")
     place = frame.groupby(list(matching), sort=False).ngroup().to_numpy()
     _, first = np.unique(place, return_index=True)
     values = np.full((len(first), levels), np.nan)
-    values[place, frame[attribute].to_numpy(int)] = frame[outcome].to_numpy(float)
+    values[place, number] = outcomes_of_images
     weights = np.array(trend_weights(levels))
     unit = 1.0 if is_number else largest_trend(levels)
     halves = []
@@ -102,6 +120,15 @@ def level_halves(
         outcomes = outcomes if is_number else outcomes.clip(0, 1)
         halves.append(frame.iloc[first].assign(**{attribute: level, outcome: outcomes}))
     return pd.concat(halves, ignore_index=True)
+
+
+def _known_numbers(values: pd.Series) -> np.ndarray:
+    """Numbers of a column as float64 (n,), NaN where one is unknown; InputError for others."""
+    known = values.notna()
+    numbers = np.full(len(values), np.nan)
+    if known.any():
+        numbers[known.to_numpy()] = as_finite(values[known], str(values.name))
+    return numbers
 
 
 def matched_trends(
@@ -130,10 +157,11 @@ def matched_trends(
         The columns of `faceaudit.effects.matched_effects`, where the pairs are those of
         `level_halves`: n counts the transects' images at all levels, one for each combination of
         levels of the other axes, and worse those whose upper levels err more. Estimate, intervals
-        and mde are changes from the lowest level to the highest.
+        and mde are changes from the lowest level to the highest. A single transect has none of
+        these, as its reason says.
 
     Raises:
-        ValueError: as of `faceaudit.effects.matched_effects`.
+        InputError: as of `faceaudit.effects.matched_effects` and `level_halves`.
 
     Example:
         >>> frame = pd.DataFrame({"face": [*"aaaabbbb"], "skin_level": [*range(4)] * 2})
@@ -174,6 +202,7 @@ def trends_of_halves(
         are_rates=True,
     )
     table[list(SCALED)] *= largest
+    table["estimate"] = table["estimate"].where(table["reason"] == "")
     return table
 
 
@@ -255,15 +284,16 @@ def portrait_trends(
     known = frame[complete]
     values = known[outcome]
     value = as_finite(values.to_numpy(float), outcome) if is_number else as_rates(values)
+    code_of_cluster = as_codes(None if cluster is None else known[cluster], len(known))
     means = _level_means(
         value,
         known[treatment].cat.codes.to_numpy(np.int64),
         cell[complete],
-        as_codes(None if cluster is None else known[cluster], len(known)),
+        code_of_cluster,
         (len(index), len(names)),
         np.bincount(cell[~complete], minlength=len(index)),
     )
-    unit = "image" if cluster is None else "cluster"
+    unit = name_of_unit(cluster, code_of_cluster)
     reason = np.array(
         [_reason(*counts, names, unit) for counts in zip(means.n, means.clusters, strict=True)]
     )
@@ -274,6 +304,7 @@ def portrait_trends(
         binary = np.bincount(cell[complete], ~are_errors, minlength=len(index)) == 0
         columns = _columns_of_rates(means, reason, binary & means.single)
     table = pd.DataFrame(columns, index)
+    table["estimate"] = table["estimate"].where(reason == "")
     table["n"] = means.n.sum(axis=1)
     table["dropped"] = means.dropped
     table["clusters"] = means.n_clusters

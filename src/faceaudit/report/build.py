@@ -30,6 +30,7 @@ from faceaudit.report.schema import (
     PlanKept,
     Report,
     Robustness,
+    estimable_only,
     finite,
 )
 from faceaudit.utils.formatting import tolerated
@@ -313,10 +314,10 @@ def rows_of(
         structure: of the report.
 
     Returns:
-        A row of the report for each row of the table.
+        A row of the report for each row of the table, of `estimable_only`.
     """
     if table is None or table.empty:
         return []
     (row_class,) = get_args(structure.model_fields[name].annotation)
     columns = table.rename(columns={"transects": "units"}).filter(list(row_class.model_fields))
-    return [row_class(**row) for row in columns.to_dict("records")]
+    return [estimable_only(row_class(**row)) for row in columns.to_dict("records")]

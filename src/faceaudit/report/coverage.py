@@ -16,10 +16,20 @@ import pandas as pd
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.report import facts
-from faceaudit.report.schema import Coverage, Demand, LeftOut, Report, WorstCase
+from faceaudit.report.schema import (
+    Coverage,
+    Demand,
+    LeftOut,
+    Report,
+    WorstCase,
+    estimable_only,
+)
 
 WORST_CASES = "worst cases"
 """Table of the averages in which each missing answer counts as an error."""
+
+IN_SINGULAR = {"faces": "face", "people": "person", "effective faces": "effective face"}
+"""Unit of `Covered` → the word for one of them."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,13 @@ class Covered:
     unanswered: float
     lacking: str = "images"
     left_out: LeftOutRows = LeftOutRows()
+
+    @property
+    def fewest_in_words(self) -> str:
+        """How many there are in the smallest cell or group, as "12 faces that count"."""
+        if self.fewest == 1:
+            return f"1 {IN_SINGULAR[self.unit]} that counts"
+        return f"{self.fewest:,} {self.unit} that count"
 
 
 def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]:
@@ -136,7 +153,9 @@ def worst_case_rows(table: pd.DataFrame | None) -> list[WorstCase]:
     if table is None:
         return []
     columns = [name for name in WorstCase.model_fields if name != "sentence"]
-    rows = [WorstCase(**row, sentence="") for row in table[columns].to_dict("records")]
+    rows = [
+        estimable_only(WorstCase(**row, sentence="")) for row in table[columns].to_dict("records")
+    ]
     return [row.model_copy(update={"sentence": worst_case_sentence(row)}) for row in rows]
 
 

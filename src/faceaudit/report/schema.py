@@ -30,6 +30,9 @@ PARTS_OF_MODELS = ("averages", "effects", "outcomes", "missing")
 ADJUSTED_COLUMNS = ("low_family", "high_family", "p_holm", "p_beyond_holm", "verdict")
 """Columns of an effect that depend on which others it is adjusted together with."""
 
+ESTIMATES = {"estimate", "ratio"}
+"""Columns of a row that say nothing without an interval."""
+
 
 def finite(value: Any) -> Any:
     """None, as JSON has it, for a number that is not finite."""
@@ -820,6 +823,36 @@ class ModelsReport(Part):
     def over_all_faces(self) -> list[ModelEffect]:
         """The comparisons of the first outcomes over all faces; of one axis, its only cell."""
         return self.averages or [row for row in self.effects if not row.held]
+
+
+PartOfReport = TypeVar("PartOfReport", bound=Part)
+
+
+def estimable_only(row: PartOfReport) -> PartOfReport:
+    """A row of a report without an estimate where there is no interval around it.
+
+    What is counted of one person has a number, and nothing says how far it is from that of others.
+    So it is not estimable, and a number beside these words would be read as a finding. The rates
+    that were counted stay.
+
+    Args:
+        row: of any part.
+
+    Returns:
+        The row as it is, or with null in place of estimate and ratio.
+
+    Example:
+        >>> between = {"axis": "skin", "contrast": "dark instead of light", "attribute": "hair"}
+        >>> row = Leak(**between, estimate=0.2, low=None, high=None)
+        >>> estimable_only(row).estimate is None
+        True
+    """
+    content = dict(row)
+    if not {"estimate", "low", "high"} <= content.keys():
+        return row
+    if content["low"] is not None and content["high"] is not None:
+        return row
+    return row.model_copy(update=dict.fromkeys(ESTIMATES & content.keys()))
 
 
 AnyReport = TypeVar("AnyReport", Report, ModelsReport)

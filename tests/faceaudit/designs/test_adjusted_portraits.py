@@ -108,6 +108,27 @@ def test_reports_that_do_not_ask_are_as_they_were(portraits):
     assert "Overlap and balance" not in page(report)
 
 
+@pytest.mark.parametrize("adjustment", ["regression", "aipw"])
+def test_one_portrait_at_a_level_gives_a_reason_and_no_number(portraits, tmp_path, adjustment):
+    is_kept = (portraits["skin"] == "light") | ~portraits["skin"].duplicated()
+    audit = faceaudit.table(portraits[is_kept], **SETTINGS, adjustment=adjustment)
+    average = audit.averages.set_index("axis").loc["skin"]
+    assert average["verdict"] == "not estimable" and average["reason"]
+    of_skin = audit.adjusted[audit.adjusted["axis"] == "skin"]
+    assert len(of_skin) == {"regression": 2, "aipw": 4}[adjustment]
+    for table in (of_skin, average.to_frame().T):
+        assert table[["estimate", "low", "high"]].isna().all(axis=None)
+        assert (table["reason"] != "").all()
+    # What was counted at each level stays.
+    assert average[["rate", "reference_rate"]].notna().all()
+    others = audit.averages.set_index("axis").loc["hair", ["estimate", "low", "high"]]
+    assert others.notna().all()
+    row = page(audit.report).split(f"({average['reason']})</td>")[1]
+    assert row.startswith("<td>–</td><td>–</td>")
+    report = audit.save(tmp_path).with_name("report.json")
+    assert faceaudit.verify(report)[0] == 0
+
+
 def test_without_overlap_the_report_has_a_reason_and_no_number(portraits):
     twin = portraits["skin"].map({"light": "a", "dark": "b"})
     settings = SETTINGS | {"covariates": ["beard", "twin"]}

@@ -266,6 +266,10 @@ def test_ranges_and_dates_with_hyphens_are_names(portraits):
             {"hair": "bob"},
             "0 people are left, two or more were expected; hair is 'bob' in 3000 rows",
         ),
+        (
+            {"age": [[1] if row == 3 else 40 for row in range(3000)]},
+            "column 'age', row 5 is .1., a single value was expected",
+        ),
         ({"image_id": "one.png"}, "row 3 is 'one.png', as row 2 is; name an image once"),
         ({"p_male": 3.5}, "a score from 0 to 1 .are these logits"),
     ],
@@ -274,6 +278,43 @@ def test_a_fault_of_the_table_is_one_sentence(portraits, change, sentence):
     with pytest.raises(ValueError, match=sentence) as told:
         Portraits.from_table(portraits.assign(**change), own())
     assert "\n" not in str(told.value) and str(told.value).startswith("the table: ")
+
+
+def test_one_person_is_a_person(portraits):
+    one = portraits.assign(person="somebody")
+    with pytest.raises(InputError, match="portraits of 1 person are left, two or more were exp"):
+        Portraits.from_table(one, own())
+
+
+@pytest.mark.parametrize(
+    ("columns", "covariate", "role"),
+    [
+        ({"decision": "says"}, "says", "the answers of the model"),
+        ({"score": "p_male"}, "p_male", "the scores of the model"),
+        ({"score": "p_male"}, "said", "the right answers"),
+        ({"score": "p_male", "answers": ["said", "says"]}, "says", "the right answers"),
+        ({"error": "wrong"}, "wrong", "the errors of the model"),
+        ({"number": "years"}, "years", "the outcome"),
+        ({"error": "wrong", "reason": "why"}, "why", "the reasons why the model gave no answer"),
+    ],
+)
+def test_answers_and_labels_are_no_covariates(portraits, columns, covariate, role):
+    of_answers = {"says": portraits["said"], "wrong": 0, "years": 1.5, "why": None}
+    labels = {} if {"answers", "error", "number"} & columns.keys() else {"label": "said"}
+    audit = own(
+        columns={"identity": "person", **labels, **columns},
+        covariates=["age", covariate],
+        **({"outcomes": ["number"]} if "number" in columns else {}),
+    )
+    message = f"covariates: the column '{covariate}' has {role}; a column that is known before"
+    with pytest.raises(InputError, match=message) as told:
+        Portraits.from_table(portraits.assign(**of_answers), audit)
+    assert told.value.field == "covariates"
+
+
+def test_a_column_called_reason_that_has_none_may_be_a_covariate(portraits):
+    table = portraits.assign(reason=portraits["smile"])
+    assert "reason" in Portraits.from_table(table, own(covariates=["reason"])).frame
 
 
 def test_missing_columns_and_errors_that_are_none_are_named(portraits):

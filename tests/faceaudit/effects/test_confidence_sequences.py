@@ -142,6 +142,20 @@ def test_releases_share_the_level() -> None:
         (lambda: betting_sequence([0], alpha=0), "alpha is 0"),
         (lambda: betting_sequence([0], sought=0), "sought is 0"),
         (lambda: betting_sequence([0]).interval(1), "alpha is 1"),
+        (lambda: betting_sequence(["a"]), "differences: row 0 is 'a', a finite number was exp"),
+        (lambda: betting_sequence([0, None]), "differences: row 1 is None, a finite number"),
+        (lambda: betting_sequence(0.5), r"differences: shape \(\), expected 1 axes"),
+        (lambda: betting_sequence([0]).interval(0.05, []), "looks is empty, at least one number"),
+        (lambda: betting_sequence([0]).interval(0.05, [0]), "a number of looks is 0, a whole num"),
+        (lambda: betting_sequence([0, 1]).interval(0.05, [1.5]), "a number of looks is 1.5, a wh"),
+        (
+            lambda: betting_sequence([0, 1]).interval(0.05, [1, 3]),
+            "a number of looks is 3, a whole number of at most 2 was expected",
+        ),
+        (lambda: share_of_release(0), "release is 0, a whole number of at least 1 was expected"),
+        (lambda: share_of_release(-1), "release is -1, a whole number of at least 1"),
+        (lambda: share_of_release(1.5), "release is 1.5, a whole number of at least 1"),
+        (lambda: share_of_release(np.nan), "release is nan, a whole number of at least 1"),
     ],
 )
 def test_refusals(call, message: str) -> None:

@@ -184,10 +184,10 @@ REFUSED = {
     ),
     "of the images have a propensity below": separated,
     "constant treatment": lambda frame: with_few(frame, 0),
-    "one cluster with dark = 1": lambda frame: with_few(frame, 1),
-    "9 clusters with dark = 1, fewer than 10": lambda frame: with_few(frame, 9),
+    "one person with dark = 1": lambda frame: with_few(frame, 1),
+    "9 people with dark = 1, fewer than 10": lambda frame: with_few(frame, 9),
     "every image lacks its outcome": lambda frame: frame.assign(outcome=np.nan),
-    "one cluster": lambda frame: frame.assign(person=1),
+    "all images are of one person": lambda frame: frame.assign(person=1),
 }
 """Reason, or a part of it → what is done to portraits."""
 
@@ -220,6 +220,7 @@ def test_wrong_arguments_are_named(monkeypatch):
         ({"outcome": 2}, {}, "column 'outcome', row 0 is 2, a number in .0, 1. was expected"),
         ({"hair": None}, {}, "column 'hair', row 0 is None, a level was expected"),
         ({"age": np.inf}, {}, "column 'age', row 0 is inf, a finite number was expected"),
+        ({"age": np.nan}, {}, "column 'age', row 0 is nan, a finite number was expected"),
         ({"dark": np.arange(len(frame)) % 3}, {}, "keep two of them"),
     ):
         with pytest.raises(InputError, match=message):
@@ -229,3 +230,18 @@ def test_wrong_arguments_are_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="install faceaudit.adjusted."):
         adjusted(frame, learner="boosted")
+
+
+def test_intervals_of_a_perfect_difference_end_at_one():
+    frame = benchmark.World(0.1).audit(400, seeding.rng(7, "planted/perfect"))
+    found = adjusted(frame.assign(outcome=frame["dark"])).effects
+    assert (found["estimate"] > 0.9).all() and (found["high"] <= 1).all()
+    assert (found["high90"] <= 1).all()
+    mirrored = adjusted(frame.assign(outcome=1 - frame["dark"])).effects
+    assert (mirrored["low"] >= -1).all() and (mirrored["low90"] >= -1).all()
+
+
+def test_means_of_one_person_say_why_they_have_no_interval():
+    frame = benchmark.World(0.1).audit(100, seeding.rng(7, "planted/one"))
+    found = adjusted(frame.assign(person=1), is_number=True).effects.loc["unadjusted"]
+    assert found["reason"] == "all images are of one face or person" and np.isnan(found["low"])

@@ -67,6 +67,7 @@ def test_what_cannot_be_estimated_says_why(portraits):
     assert reason(adjust=["copy"], copy=portraits["dark"]) == "confounded with the covariates"
     assert reason(dark="dark") == "constant treatment"
     assert reason(error=0) == "all err alike"
+    assert reason(error=np.nan) == "every image lacks its outcome, treatment or cluster"
     with pytest.raises(ValueError, match="column 'age' has the levels .* keep two"):
         effects.linear_effects(portraits, "error", ["age"])
 
@@ -101,3 +102,64 @@ def test_clusters_that_all_agree_have_no_standard_error():
     assert found["reason"] == "no residual variance" and np.isnan(found["p"])
     alone = effects.linear_effects(pairs, "error", ["dark"], ["beard"]).loc["dark"]
     assert alone["reason"] == "" and alone["p"] > 0.9
+
+
+def audit_of_people(random, few, rates=(0.12, 0.12), portraits=1):
+    """300 people, of whom so many are dark: hair goes with skin, and errors with skin."""
+    person = np.repeat(np.arange(300), portraits)
+    dark = (person < few).astype(int)
+    hair = (random.random(300)[person] < 0.4 + 0.2 * dark).astype(int)
+    error = (random.random(len(person)) < np.array(rates)[dark]).astype(int)
+    return pd.DataFrame({"person": person, "dark": dark, "hair": hair, "error": error})
+
+
+@pytest.mark.parametrize(
+    ("few", "portraits", "found"),
+    [
+        *((1, 1, "one image"), (1, 4, "one person"), (9, 1, "9 images"), (9, 4, "9 people")),
+        *((10, 1, None), (10, 4, None)),
+    ],
+)
+@pytest.mark.parametrize("others", [[], ["hair"]])
+def test_a_level_of_few_people_is_not_compared(few, portraits, found, others):
+    frame = audit_of_people(np.random.default_rng(1), few, portraits=portraits)
+    # An error and a right answer at each level, so that nothing but the number of people counts.
+    frame.loc[[0, few * portraits], "error"] = 1
+    frame.loc[[few * portraits - 1, len(frame) - 1], "error"] = 0
+    arguments = (frame, "error", ["dark", "hair"], others, "person")
+    row = effects.linear_effects(frame, "error", ["dark"], others, "person").loc["dark"]
+    robust = effects.robustness_to_omitted_variables(frame, "error", "dark", others, "person")
+    expected = ""
+    if found is not None:
+        expected = f"{found} with dark = 1" + ", fewer than 10" * (few > 1)
+    assert row["reason"] == robust.reason == expected
+    assert row[["estimate", "low", "high", "p"]].isna().all() == (found is not None)
+    numbers = [robust.estimate, robust.low, robust.high, robust.robustness_value]
+    assert np.isnan(numbers).all() == (found is not None)
+    # Another treatment of the same regression has a slope all the same.
+    both = effects.linear_effects(*arguments[:3], [], "person")
+    assert both.loc["hair", "reason"] == "" and both.loc["dark", "reason"] == expected
+
+
+@pytest.mark.parametrize(("answer", "level"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_a_level_whose_images_all_err_alike_is_not_compared(answer, level):
+    frame = audit_of_people(np.random.default_rng(1), 60)
+    frame.loc[frame["dark"] == level, "error"] = answer
+    row = effects.linear_effects(frame, "error", ["dark"], ["hair"], "person").loc["dark"]
+    robust = effects.robustness_to_omitted_variables(frame, "error", "dark", ["hair"], "person")
+    expected = f"all images with dark = {level} have the same outcome"
+    assert row["reason"] == robust.reason == expected
+    assert row[["estimate", "low", "high", "p"]].isna().all() and np.isnan(robust.estimate)
+
+
+@pytest.mark.parametrize(("few", "rates"), [(10, (0.12, 0.12)), (12, (0.3, 0.3)), (20, (0.1, 0.3))])
+def test_intervals_of_few_people_hold_the_truth(few, rates):
+    """Of 150 audits whose interval is given, at most 23 miss: 1 in 100 draws has more at 90 %."""
+    random = np.random.default_rng(2)
+    held = []
+    while len(held) < 150:
+        frame = audit_of_people(random, few, rates)
+        row = effects.linear_effects(frame, "error", ["dark"], ["hair"], "person").loc["dark"]
+        if row["reason"] == "":
+            held.append(row["low"] <= rates[1] - rates[0] <= row["high"])
+    assert held.count(False) <= 23

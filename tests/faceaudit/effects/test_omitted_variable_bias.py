@@ -8,6 +8,7 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 from faceaudit.effects import linear_effects, robustness_to_omitted_variables, robustness_value
+from faceaudit.utils.errors import InputError
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 COVARIATES = ["hair", "age", "light"]
@@ -40,6 +41,12 @@ def test_the_paper_s_example_has_its_value():
     # Cinelli & Hazlett (2020), table 1: t = 4.18, 783 degrees of freedom, 13.9 %.
     assert abs(robustness_value(4.18445 / 783**0.5) - 0.1388) < 1e-4
     assert robustness_value(0.0) == 0
+
+
+@pytest.mark.parametrize("wrong", [-1, np.inf, np.nan, "a", None])
+def test_a_robustness_value_needs_a_finite_number(wrong):
+    with pytest.raises(InputError, match="partial_f is .*, a finite number of at least 0 was exp"):
+        robustness_value(wrong)
 
 
 def test_the_interval_is_that_of_the_linear_adjustment(recorded):
@@ -83,7 +90,7 @@ def test_what_is_not_estimable_has_a_reason(recorded):
     for change, reason in (
         ({"hair": recorded["skin"]}, "confounded with the covariates"),
         ({"skin": "dark"}, "constant treatment"),
-        ({"person": 1}, "one cluster"),
+        ({"person": 1}, "all images are of one person"),
         ({"error": 0}, "no residual variance"),
     ):
         frame = recorded.assign(**change)

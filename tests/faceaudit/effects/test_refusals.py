@@ -15,6 +15,7 @@ ODD = FRAME.assign(
     three=FRAME.index % 3,
     gap=FRAME["hair_level"].where(FRAME.index != 2),
     one=1,
+    endless=np.where(FRAME.index == 2, np.inf, 1.0),
 )
 TWICE = pd.concat([FRAME, FRAME.iloc[[9]]])
 SCORES = perceived_scores(20).clip(lower=0.5)
@@ -49,6 +50,10 @@ def bounded(kept=True, frame=FRAME):
         (lambda: matched(FRAME.iloc[:0]), "no rows"),
         (lambda: matched(by=["skin_level"]), "define the cells"),
         (lambda: risks(treatment="three"), "'three' has the levels .*keep two of them"),
+        (
+            lambda: risks(adjust=["endless"]),
+            "'endless', row 2 is inf, a finite number was expected",
+        ),
         (lambda: bounded("yes"), "'kept', row 0 is 'yes', 0 or 1 was expected"),
         (lambda: outcome_grid(ODD, "rate", ["skin"], "transect"), "two images in one place"),
         (lambda: transported(by=["age"]), "columns among the strata"),

@@ -196,7 +196,7 @@ def test_what_is_absent_is_not_estimable(frame, adjust):
     short = frame[~absent & (~lone | (frame["transect"] == first))]
     table = risk_differences(short, "error", "skin_level", CELLS, "transect", adjust)
     assert list(table["reason"]) == [
-        *("no image", "no image with skin_level = 0", "one cluster with skin_level = 1", "")
+        *("no image", "no image with skin_level = 0", "one transect with skin_level = 1", "")
     ]
     assert list(table["verdict"].iloc[:3]) == 3 * ["not estimable"]
     assert table.iloc[:3][INFERENCE].isna().all(axis=None)

@@ -72,3 +72,33 @@ def test_no_intervention_has_no_effect():
         shapley_shares({frozenset(): 0.0, frozenset("a"): 1.0})
     with pytest.raises(InputError, match="effects is empty"):
         shapley_shares({})
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("skin", "the key 'skin', a set of names such as frozenset({'skin'}) was expected"),
+        (("skin",), "the key ('skin',), a set of names such as frozenset({'skin'}) was expected"),
+        (frozenset({1}), "the key frozenset({1}), a set of names such as"),
+    ],
+)
+def test_a_key_is_a_set_of_names(key, expected):
+    with pytest.raises(InputError, match=re.escape(expected)):
+        shapley_shares({key: 2.0})
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (np.nan, "the effect of b holds nan, finite numbers were expected"),
+        (None, "the effect of b holds None, finite numbers were expected"),
+        ("1.0", "the effect of b holds '1.0', finite numbers were expected"),
+        ([1.0, np.inf], "the effect of b holds inf, finite numbers were expected"),
+        ([1.0, 2.0, 3.0], "the effect of b: shape (3,), expected (2,) as of the effect of a"),
+        (1.0, "the effect of b: shape (), expected (2,) as of the effect of a"),
+    ],
+)
+def test_effects_are_finite_numbers_of_one_shape(effect, expected):
+    effects = {frozenset("a"): [1.0, 2.0], frozenset("b"): effect, frozenset("ab"): [1.0, 3.0]}
+    with pytest.raises(InputError, match=re.escape(expected)):
+        shapley_shares(effects)

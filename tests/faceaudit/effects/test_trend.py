@@ -196,22 +196,63 @@ def test_cells_are_apart():
         (lambda frame: frame[frame["level"] != 1], "no image with level = 1"),
         (
             lambda frame: frame[(frame["level"] != 1) | frame["is_first"]],
-            "one cluster with level = 1",
+            "one person with level = 1",
         ),
     ],
 )
 @pytest.mark.parametrize("outcome", ["error", "years"])
 def test_a_level_with_too_little_is_not_estimable(change, reason, outcome):
-    frame = portraits_at_levels(4)
+    frame = portraits_at_levels(4, several=True)
     frame["is_first"] = ~frame["level"].duplicated()
     row = portrait_trends(
         change(frame), outcome, "level", cluster="person", is_number=outcome == "years"
     ).loc["all"]
     assert row["reason"] == reason and row["verdict"] == "not estimable"
-    assert row[["low", "high", "p", "mde"]].isna().all()
+    assert row[["estimate", "low", "high", "p", "mde"]].isna().all()
 
 
 def test_levels_need_an_order():
     frame = portraits_at_levels(3).astype({"level": int})
     with pytest.raises(InputError, match="'level' is no categorical, so its levels have no order"):
         portrait_trends(frame, "error", "level")
+
+
+def test_a_trend_of_one_face_is_no_number():
+    frame = faces_at_levels(4).drop(columns="hair_level")
+    row = matched_trends(frame[frame["face"] == 7], "error", "skin_level", 4, [], "face").iloc[0]
+    assert row["reason"] == "one transect" and row["verdict"] == "not estimable"
+    assert row[["estimate", "low", "high", "p", "mde"]].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("change", "levels", "message"),
+    [
+        ({"skin_level": -1}, 4, "'skin_level', row 5 is -1, a whole number from 0 to 3 was expe"),
+        ({"skin_level": 1.5}, 4, "'skin_level', row 5 is 1.5, a whole number from 0 to 3 was exp"),
+        ({"skin_level": np.nan}, 4, "'skin_level', row 5 is nan, a whole number from 0 to 3 was"),
+        ({}, 3, "'skin_level', row 3 is 3, a whole number from 0 to 2 was expected .40 such"),
+        ({}, 1, "levels is 1, a whole number of at least 2 was expected"),
+        ({"error": 2}, 4, "'error', row 5 is 2, a number in .0, 1. was expected"),
+        ({"error": "yes"}, 4, "'error', row 5 is 'yes', a number in .0, 1. was expected"),
+        ({"face": None}, 4, "'face', row 5 is nan, a face or a level was expected"),
+    ],
+)
+def test_what_is_wrong_with_matched_levels_is_named(change, levels, message):
+    frame = faces_at_levels(4).drop(columns="hair_level").astype({"face": float})
+    for column, value in change.items():
+        frame[column] = frame[column].astype(object)
+        frame.loc[5, column] = value
+        if not isinstance(value, str):
+            frame[column] = frame[column].infer_objects()
+    with pytest.raises(InputError, match=message):
+        matched_trends(frame, "error", "skin_level", levels, [], "face")
+
+
+def test_what_is_wrong_with_numbers_at_levels_is_named():
+    frame = faces_at_levels(4).assign(years=1.0)
+    frame.loc[6, "years"] = np.inf
+    matching = ["face", "hair_level"]
+    with pytest.raises(InputError, match="'years', row 6 is inf, a finite number was expected"):
+        level_halves(frame, "years", "skin_level", 4, matching, is_number=True)
+    with pytest.raises(InputError, match="no column .*weeks"):
+        level_halves(frame, "weeks", "skin_level", 4, matching, is_number=True)
