@@ -470,7 +470,7 @@ def _reason_without_trend(
         if not (known == level).any():
             return f"no outcome at the level {name}"
     complete = of_cell[outcome].notna().groupby(of_cell["unit"]).sum() >= len(names)
-    return "one face at every level" if complete.any() else "no face at every level"
+    return "only one face has all levels" if complete.any() else "no face at every level"
 
 
 def _effect_at_every_look(

@@ -248,7 +248,7 @@ def test_a_trend_that_the_answers_do_not_tell_says_why(frame):
     assert row["reason"] == "no outcome at the level III" and row["verdict"] == "not estimable"
     one_face = frame.assign(says=frame["says"].mask(at_third & (frame["face"] != 7)))
     row = audit_of(one_face, contrasts="trend").averages.iloc[0]
-    assert row["reason"] == "one face at every level" and row["verdict"] == "not estimable"
+    assert row["reason"] == "only one face has all levels" and row["verdict"] == "not estimable"
 
 
 @pytest.mark.parametrize(

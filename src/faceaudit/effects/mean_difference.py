@@ -57,11 +57,9 @@ def mean_difference(
     estimate = float(mean - mean_of_reference)
     code, clusters = pd.factorize(cluster)
     if len(clusters) < 2:
-        return {
-            **not_estimable,
-            "estimate": estimate,
-            "reason": "all images are of one face or person",
-        }
+        return {**not_estimable, "reason": "all images are of one face or person"}
+    if min(len(np.unique(code[is_compared])), len(np.unique(code[~is_compared]))) < 2:
+        return {**not_estimable, "reason": "one face or person at a level"}
     influence = np.where(
         is_compared,
         weight * (number - mean) / weight_of_compared.sum(),

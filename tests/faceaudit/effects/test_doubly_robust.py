@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from faceaudit.effects import DoublyRobust, doubly_robust_difference, risk_differences
 from faceaudit.effects.covariates import read_levels
 from faceaudit.effects.doubly_robust import FOLDS, SPLITS, deal_folds, propensity_bound
+from faceaudit.effects.mean_difference import mean_difference
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 
@@ -245,3 +246,12 @@ def test_means_of_one_person_say_why_they_have_no_interval():
     frame = benchmark.World(0.1).audit(100, seeding.rng(7, "planted/one"))
     found = adjusted(frame.assign(person=1), is_number=True).effects.loc["unadjusted"]
     assert found["reason"] == "all images are of one face or person" and np.isnan(found["low"])
+
+
+def test_one_person_at_a_level_has_no_difference_of_means():
+    years = np.arange(40.0)
+    is_dark = years == 7
+    found = mean_difference(years, is_dark, np.arange(40))
+    assert found["reason"] == "one face or person at a level" and np.isnan(found["estimate"])
+    is_dark[8] = True
+    assert mean_difference(years, is_dark, np.arange(40))["reason"] == ""
