@@ -115,9 +115,8 @@ def _part(
         chosen = record.recorded_faces(name, given.live)
     if name == study.PLANES:
         return study.part_by_planes(faces, planes, chosen, seed)
-    recorded = None if given.write else record.steps_of(name, chosen)
-    if recorded is not None:
-        return study.measured_part(faces, recorded, seed, name)
+    if not given.write:
+        return study.measured_part(faces, record.steps_of(name, chosen), seed, name)
     steered = study.steer_faces(faces, chosen, seed, name)
     steps[name] = steered.steps
     part = study.measured_part(faces, steered.steps, seed, name)

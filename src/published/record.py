@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,27 +31,31 @@ def read() -> pd.DataFrame:
     Raises:
         InputError: there is no record.
     """
-    if not ANSWERS.is_file():
-        raise InputError(
-            f"{ANSWERS} is missing; python -m published --write makes it",
-            field=str(ANSWERS),
-            expected="the recorded answers",
-        )
+    _require(ANSWERS, "the recorded answers")
     return pd.read_csv(ANSWERS, keep_default_na=False, na_values={"value": [""]})
 
 
-def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame | None:
+def _require(path: Path, content: str) -> None:
+    """Raise InputError where a file of the record is missing."""
+    if not path.is_file():
+        raise InputError(
+            f"{path} is missing; python -m published --write makes it",
+            field=str(path),
+            expected=content,
+        )
+
+
+def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame:
     """The recorded steps of faces of a part, of `published.study.SteeredFaces`.
 
     Args:
         part: `MEASURED` or `REPEATED`.
         faces: their numbers.
 
-    Returns:
-        The steps; None where the record has none, as that of November 2026.
+    Raises:
+        InputError: there is no record.
     """
-    if not STEPS.is_file():
-        return None
+    _require(STEPS, "the recorded steps of faces")
     steps = pd.read_csv(STEPS)
     chosen = steps[(steps["study"] == part) & steps["transect"].isin(faces)]
     return chosen.drop(columns="study").reset_index(drop=True)
@@ -87,13 +92,15 @@ def write(
                 recorded_steps = pd.read_csv(STEPS)
                 steered.insert(0, recorded_steps[recorded_steps["study"].isin(staying)])
     write_text(ANSWERS, rows[COLUMNS].to_csv(index=False, lineterminator="\n"))
+    hashes = {"answers": file_hash(ANSWERS)}
     if steered:
         table = pd.concat(steered)
         table.insert(0, "study", table.pop("study"))
         write_text(STEPS, table.to_csv(index=False, lineterminator="\n"))
+        hashes["steps"] = file_hash(STEPS)
     content = {
         "plan": json.loads(PLAN.read_text(encoding="utf-8"))["sha256"],
-        "answers": file_hash(ANSWERS),
+        **hashes,
         "rows": len(rows),
         **made_with,
         "parts": parts,

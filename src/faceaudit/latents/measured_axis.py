@@ -35,8 +35,9 @@ class Steered:
     Attributes:
         codes: (n, D), each from the round in which the face was nearest to its targets.
         steps: (n, measures), how far they are from where they began, along the dual basis of the
-            planes' normals, rounded to `DECIMALS`. On another processor the images differ a little,
-            and later rounds enlarge that. So keep the steps to draw the same faces elsewhere.
+            planes' normals, rounded to `DECIMALS`. Where another processor makes images that
+            differ a little, later rounds enlarge that. So keep the steps to draw the same faces
+            there.
         measured: (n, measures) of these codes; NaN where a face could not be measured.
         distances: (rounds, n) root of the mean squared distance to the targets, in standard
             deviations of the measures.
