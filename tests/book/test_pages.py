@@ -473,3 +473,15 @@ class TestPages:
         for name in names(html):
             state = (html / name).read_text().split("widget-state+json")
             assert sum(map(len, state[1:])) < 1.5e6, name
+
+    @SMOKE_ONLY
+    def test_a_search_shows_pages_that_explain_before_the_reference(self, chromium):
+        links = "#search-results li a"
+        with browser.serve(SMOKE) as address, chromium.new_page() as tab:
+            tab.goto(f"{address}search.html?q=transects")
+            tab.wait_for_function(f"document.querySelectorAll('{links}').length > 20")
+            found = tab.locator(links).evaluate_all(
+                "links => links.map(link => link.getAttribute('href'))"
+            )
+        is_reference = ["api/" in address for address in found]
+        assert any(is_reference) and is_reference == sorted(is_reference)
