@@ -1,5 +1,6 @@
 // The order of what a search finds: pages that explain come before the API reference, where a word
 // is the name of a function more often than its subject.
+// The search of Sphinx takes this one where it is there.
 var Scorer = {
   score: ([docname, , , , score]) => (docname.startsWith("api/") ? score - 100 : score),
   objNameMatch: 11,
