@@ -43,7 +43,7 @@ KEYS_OF_A_ROW = (
 """Columns that name a row in a sentence."""
 
 
-class Rows(Analysed, Protocol):
+class AnsweredRows(Analysed, Protocol):
     """Rows of any design, with their answers: images, pairs or portraits."""
 
     def analyse(self, plan: Plan) -> Tables:
@@ -51,7 +51,7 @@ class Rows(Analysed, Protocol):
         ...
 
 
-def differences_from_rows(report: Report, data: Rows, plan: Plan) -> Iterator[str]:
+def differences_from_rows(report: Report, data: AnsweredRows, plan: Plan) -> Iterator[str]:
     """What a report has otherwise than its rows, a line for each thing.
 
     Computed once more are all parts of the report that follow from the rows, the verdict of the
