@@ -136,7 +136,7 @@ plain &= (faces["hair_style"] < 2) & (faces["glasses"] < 0.2)
 # %%
 CORNERS = {"light, short": (0.2, 0.2), "light, long": (0.2, 0.7), "dark, short": (0.8, 0.2)}
 CORNERS["dark, long"] = (0.8, 0.7)
-ends = [faces.loc[plain, ["skin_colour", "hair_length"]] - at for at in CORNERS.values()]
+ends = [faces.loc[plain, ["skin_colour", "hair_length"]] - [*at] for at in CORNERS.values()]
 nearest = [np.square(away).sum(axis=1).idxmin() for away in ends]
 
 # %%

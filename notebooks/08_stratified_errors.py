@@ -301,8 +301,8 @@ parts = {
     part: pd.DataFrame({k: table[part] for k, table in clear.items()}) for part in ("rate", "n")
 }
 clear = pd.concat(parts).T[[("rate", "light"), ("n", "light"), ("rate", "dark"), ("n", "dark")]]
-clear["difference"] = clear["rate", "dark"] - clear["rate", "light"]
-clear.style.format("{:,.0f}").format("{:.1%}", "rate").format(in_points, "difference")
+clear["difference", ""] = clear["rate", "dark"] - clear["rate", "light"]
+clear.style.format("{:,.0f}").format("{:.1%}", "rate").format(in_points, [("difference", "")])
 
 # %% [markdown]
 # So doubt about gender explains part of a gap if it is more common in one of the groups. Other things may
@@ -402,7 +402,7 @@ whole = pd.concat(whole, names=["model"])[["rate", "low", "high"]]
 found, made = (whole.xs(data, level="data") for data in DATA)
 cases = [found["low"] > made["high"], made["low"] > found["high"]]
 shown = pd.concat({"portraits": found, "transects": made}, axis=1)
-shown["harder"] = np.select(cases, ["portraits", "transects"], "intervals overlap")
+shown["harder", ""] = np.select(cases, ["portraits", "transects"], "intervals overlap")
 shown.style.format("{:.1%}", ["portraits", "transects"])
 
 # %% [markdown]
