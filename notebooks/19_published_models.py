@@ -669,7 +669,7 @@ Markdown(
 #
 # ```bash
 # make published LIVE=6   # the first six faces of the record
-# make published          # all of them, in some hours
+# make published          # all of the first study, in some hours
 # ```
 
 # %% [markdown]

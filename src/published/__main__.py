@@ -5,7 +5,8 @@
     python -m published --write      make the record; with --part measured, that part of it alone
 
 `--planes` names an `.npz` of hyperplanes in the generator's codes, or the folder of the published
-pickles; without it the part that takes people's planes is left out. What is finished is kept, so
+pickles; without it the part that takes people's planes is left out. What is compared with the
+record is drawn by its steps: a part without steps is left out, too. What is finished is kept, so
 that a run that was interrupted goes on.
 """
 
@@ -93,7 +94,14 @@ def _parts(given: argparse.Namespace) -> Sequence[str]:
         return [study.MEASURED]
     if given.part:
         return given.part
-    return [name for name in study.STUDIES if name != study.PLANES or given.planes is not None]
+    return [name for name in study.STUDIES if _can_be_made(name, given)]
+
+
+def _can_be_made(name: str, given: argparse.Namespace) -> bool:
+    """Whether there are the planes, or the recorded steps, that a part is drawn by."""
+    if name == study.PLANES:
+        return given.planes is not None
+    return given.write or record.has_steps(name)
 
 
 def _part(

@@ -479,7 +479,8 @@ class TestPages:
         links = "#search-results li a"
         with browser.serve(SMOKE) as address, chromium.new_page() as tab:
             tab.goto(f"{address}search.html?q=dual+basis")
-            expect(tab.locator(".search-summary")).to_contain_text("Search finished", timeout=60_000)
+            summary = tab.locator(".search-summary")
+            expect(summary).to_contain_text("Search finished", timeout=60_000)
             found = tab.locator(links).evaluate_all(
                 "links => links.map(link => link.getAttribute('href'))"
             )
