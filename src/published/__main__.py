@@ -5,8 +5,7 @@
     python -m published --write      make the record; with --part measured, that part of it alone
 
 `--planes` names an `.npz` of hyperplanes in the generator's codes, or the folder of the published
-pickles; without it the part that takes people's planes is left out. What is compared with the
-record is drawn by its steps: a part without steps is left out, too. What is finished is kept, so
+pickles; without it the part that takes people's planes is left out. What is finished is kept, so
 that a run that was interrupted goes on.
 """
 
@@ -94,14 +93,7 @@ def _parts(given: argparse.Namespace) -> Sequence[str]:
         return [study.MEASURED]
     if given.part:
         return given.part
-    return [name for name in study.STUDIES if _can_be_made(name, given)]
-
-
-def _can_be_made(name: str, given: argparse.Namespace) -> bool:
-    """Whether there are the planes, or the recorded steps, that a part is drawn by."""
-    if name == study.PLANES:
-        return given.planes is not None
-    return given.write or record.has_steps(name)
+    return [name for name in study.STUDIES if name != study.PLANES or given.planes is not None]
 
 
 def _part(
@@ -123,8 +115,9 @@ def _part(
         chosen = record.recorded_faces(name, given.live)
     if name == study.PLANES:
         return study.part_by_planes(faces, planes, chosen, seed)
-    if not given.write:
-        return study.measured_part(faces, record.steps_of(name, chosen), seed, name)
+    recorded = None if given.write else record.steps_of(name, chosen)
+    if recorded is not None:
+        return study.measured_part(faces, recorded, seed, name)
     steered = study.steer_faces(faces, chosen, seed, name)
     steps[name] = steered.steps
     part = study.measured_part(faces, steered.steps, seed, name)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,37 +30,27 @@ def read() -> pd.DataFrame:
     Raises:
         InputError: there is no record.
     """
-    _require(ANSWERS, "the recorded answers")
+    if not ANSWERS.is_file():
+        raise InputError(
+            f"{ANSWERS} is missing; python -m published --write makes it",
+            field=str(ANSWERS),
+            expected="the recorded answers",
+        )
     return pd.read_csv(ANSWERS, keep_default_na=False, na_values={"value": [""]})
 
 
-def _require(path: Path, content: str) -> None:
-    """Raise InputError where a file of the record is missing."""
-    if not path.is_file():
-        raise InputError(
-            f"{path} is missing; python -m published --write makes it",
-            field=str(path),
-            expected=content,
-        )
-
-
-def has_steps(part: str) -> bool:
-    """Whether the record has the steps of a part's faces; the repeated study has none yet."""
-    _require(STEPS, "the recorded steps of faces")
-    return bool((pd.read_csv(STEPS)["study"] == part).any())
-
-
-def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame:
+def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame | None:
     """The recorded steps of faces of a part, of `published.study.SteeredFaces`.
 
     Args:
         part: `MEASURED` or `REPEATED`.
         faces: their numbers.
 
-    Raises:
-        InputError: there is no record.
+    Returns:
+        The steps; None where the record has none, as that of November 2026.
     """
-    _require(STEPS, "the recorded steps of faces")
+    if not STEPS.is_file():
+        return None
     steps = pd.read_csv(STEPS)
     chosen = steps[(steps["study"] == part) & steps["transect"].isin(faces)]
     return chosen.drop(columns="study").reset_index(drop=True)
