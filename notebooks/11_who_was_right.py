@@ -17,8 +17,6 @@
 #
 # *You need [chapter 1](01_observational_audit) (the counted gap) and [chapter 10](10_matched_pairs) (found
 # effects, cell by cell). Reading: {{minutes}} minutes.*
-#
-# We load the audit's images, the plan, and what both chapters found.
 
 # %% [markdown]
 # ## Question
@@ -95,6 +93,7 @@ figures.style()
 NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
 # %%
+# We load the audit's images, the plan, and what both chapters found.
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 TRAINED = MODELS[:3]
 AUDITED = MODELS[:2]

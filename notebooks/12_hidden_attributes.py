@@ -16,9 +16,6 @@
 # # What leaked
 #
 # *You need chapters 5 (transects), 10 (matched effects) and 11 (their truth). Reading: {{minutes}} minutes.*
-#
-# We load the transects that were made by the paper's recipe, measure how far each parameter of a face moves along
-# each axis, and look for the clearest cases of the largest leak.
 
 # %% [markdown]
 # ## Question
@@ -91,6 +88,8 @@ NARROW = 4.8  # inches; a phone shows this width with its text still readable
 generator = load_generator("known-truth", device=device)
 
 # %%
+# We load the transects that were made by the paper's recipe, measure how far each parameter of a
+# face moves along each axis, and look for the clearest cases of the largest leak.
 MODELS = ("celeba-like", "fairface-like", "plantskin")
 AXES = list(CONTRASTS)  # skin colour, hair length, gender
 audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")

@@ -16,8 +16,6 @@
 # # Planning
 #
 # *You need chapter [10](10_matched_pairs) (pairs, families of tests) and chapter [6](06_annotation_ingestion) (raters). Reading: {{minutes}} minutes.*
-#
-# We load the plan, with its tolerance, level, power and families of tests.
 
 # %% [markdown]
 # ## Question
@@ -83,6 +81,7 @@ sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can sho
 pd.options.display.float_format = "{:z.3f}".format
 
 # %%
+# We load the plan, with its tolerance, level, power and families of tests.
 plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 family = plan.families["effects by cell"]
 
