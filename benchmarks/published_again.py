@@ -25,10 +25,7 @@ def made_again() -> pd.DataFrame:
     fetch()
     faces = Faces(BUILD / "again")
     chosen = record.recorded_faces(PART, FACES)
-    steps = record.steps_of(PART, chosen)
-    if steps is None:
-        steps = study.steer_faces(faces, chosen, SEEDS[PART], PART).steps
-    part = study.measured_part(faces, steps, SEEDS[PART], PART)
+    part = study.measured_part(faces, record.steps_of(PART, chosen), SEEDS[PART], PART)
     return pd.concat(study.record_of(part.images, faces), ignore_index=True)
 
 

@@ -664,11 +664,12 @@ Markdown(
 #
 # This page shows the record, `audits/published/answers.csv`, and computes all effects from it with every build of the book. One
 # command makes faces and answers anew on your machine and compares them with the record. Afterwards it
-# works offline. Faces are steered anew, so that some become other pictures, and [a few decisions differ](published-again).
+# works offline. The record has the steps of each face, so the same faces are made again. [Another day](published-again) shows
+# what comes of it.
 #
 # ```bash
 # make published LIVE=6   # the first six faces of the record
-# make published          # all of them, in some hours
+# make published          # all of the first study, in some hours
 # ```
 
 # %% [markdown]

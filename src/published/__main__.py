@@ -5,8 +5,10 @@
     python -m published --write      make the record; with --part measured, that part of it alone
 
 `--planes` names an `.npz` of hyperplanes in the generator's codes, or the folder of the published
-pickles; without it the part that takes people's planes is left out. What is finished is kept, so
-that a run that was interrupted goes on.
+pickles; without it the part that takes people's planes is left out. What is compared with the
+record is drawn by its steps: a part without steps is left out, too. What is finished is kept, so
+that a run that was interrupted goes on. The planes of measures are kept as well; they are fitted
+anew where their file in the record is deleted.
 """
 
 import argparse
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         fetch()
         wanted = _parts(given)
-        fits = given.write and study.MEASURED in wanted
+        fits = given.write and not FITTED_PLANES.is_file()
         faces = Faces(BUILD / ("live" if given.live else "images"), fits)
         planes = None
         if given.planes is not None:
@@ -93,7 +95,14 @@ def _parts(given: argparse.Namespace) -> Sequence[str]:
         return [study.MEASURED]
     if given.part:
         return given.part
-    return [name for name in study.STUDIES if name != study.PLANES or given.planes is not None]
+    return [name for name in study.STUDIES if _can_be_made(name, given)]
+
+
+def _can_be_made(name: str, given: argparse.Namespace) -> bool:
+    """Whether there are the planes, or the recorded steps, that a part is drawn by."""
+    if name == study.PLANES:
+        return given.planes is not None
+    return given.write or record.has_steps(name)
 
 
 def _part(
@@ -115,9 +124,8 @@ def _part(
         chosen = record.recorded_faces(name, given.live)
     if name == study.PLANES:
         return study.part_by_planes(faces, planes, chosen, seed)
-    recorded = None if given.write else record.steps_of(name, chosen)
-    if recorded is not None:
-        return study.measured_part(faces, recorded, seed, name)
+    if not given.write:
+        return study.measured_part(faces, record.steps_of(name, chosen), seed, name)
     steered = study.steer_faces(faces, chosen, seed, name)
     steps[name] = steered.steps
     part = study.measured_part(faces, steered.steps, seed, name)

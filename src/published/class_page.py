@@ -33,7 +33,7 @@ from published.faces import LEVELS, Faces
 from published.fetch import fetch
 from published.places import BUILD, ROOT
 from published.plan import SEEDS
-from published.study import MEASURED, measured_part, steer_faces
+from published.study import MEASURED, measured_part
 
 FACES = 134
 """Whose three versions are 402 pictures."""
@@ -180,8 +180,6 @@ def pictures_of(numbers: Sequence[int]) -> dict[tuple[int, str], np.ndarray]:
     fetch()
     faces = Faces(BUILD / "class")
     steps = record.steps_of(MEASURED, numbers)
-    if steps is None:
-        steps = steer_faces(faces, numbers, SEEDS[MEASURED], "class").steps
     part = measured_part(faces, steps, SEEDS[MEASURED], "class")
     table = part.images.table
     pictures = {}

@@ -103,16 +103,19 @@ class Faces:
         """Codes (n, D) after steps (n, measures) along the directions of the measures."""
         return codes + steps @ dual_basis(self.fitted.planes.normals)
 
-    def along_random_axes(self, low: np.ndarray, high: np.ndarray, seed: int) -> np.ndarray:
+    def along_random_axes(
+        self, numbers: np.ndarray, low: np.ndarray, high: np.ndarray, seed: int
+    ) -> np.ndarray:
         """Codes as far from the low level as the high one is, along axes that move no measure.
 
         Args:
+            numbers: (n,) of the faces; a face has the same axis whoever else takes part.
             low: (n, D) codes at the low level.
             high: (n, D) codes at the high level.
             seed: of the axes; a row of codes has an axis of its own.
         """
         normals = self.fitted.planes.normals
-        drawn = seeding.normals(seed, "published: random axes", range(len(low)), low.shape[1])
+        drawn = seeding.normals(seed, "published: random axes", numbers, low.shape[1])
         inside = project(drawn, normals, np.zeros(len(normals)))
         length = np.linalg.norm(high - low, axis=1) / np.linalg.norm(inside, axis=1)
         return low + inside * length[:, None]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,27 +31,37 @@ def read() -> pd.DataFrame:
     Raises:
         InputError: there is no record.
     """
-    if not ANSWERS.is_file():
-        raise InputError(
-            f"{ANSWERS} is missing; python -m published --write makes it",
-            field=str(ANSWERS),
-            expected="the recorded answers",
-        )
+    _require(ANSWERS, "the recorded answers")
     return pd.read_csv(ANSWERS, keep_default_na=False, na_values={"value": [""]})
 
 
-def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame | None:
+def _require(path: Path, content: str) -> None:
+    """Raise InputError where a file of the record is missing."""
+    if not path.is_file():
+        raise InputError(
+            f"{path} is missing; python -m published --write makes it",
+            field=str(path),
+            expected=content,
+        )
+
+
+def has_steps(part: str) -> bool:
+    """Whether the record has the steps of a part's faces; the repeated study has none yet."""
+    _require(STEPS, "the recorded steps of faces")
+    return bool((pd.read_csv(STEPS)["study"] == part).any())
+
+
+def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame:
     """The recorded steps of faces of a part, of `published.study.SteeredFaces`.
 
     Args:
         part: `MEASURED` or `REPEATED`.
         faces: their numbers.
 
-    Returns:
-        The steps; None where the record has none, as that of November 2026.
+    Raises:
+        InputError: there is no record.
     """
-    if not STEPS.is_file():
-        return None
+    _require(STEPS, "the recorded steps of faces")
     steps = pd.read_csv(STEPS)
     chosen = steps[(steps["study"] == part) & steps["transect"].isin(faces)]
     return chosen.drop(columns="study").reset_index(drop=True)

@@ -205,7 +205,7 @@ def measured_part(faces: Faces, steps: pd.DataFrame, seed: int, name: str) -> Pa
     )
     measures = faces.measured(pixels)
     if name == MEASURED:
-        moved = faces.along_random_axes(by_face[:, 0], by_face[:, -1], seed)
+        moved = faces.along_random_axes(numbers, by_face[:, 0], by_face[:, -1], seed)
         darkened = faces.darkened(pixels[::count], pixels[count - 1 :: count])
         images = _together(
             images,

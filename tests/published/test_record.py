@@ -72,13 +72,15 @@ def steps_of(*faces):
 
 
 def test_steps_are_recorded_by_part(folder):
-    assert record.steps_of("measured", [3]) is None
+    with pytest.raises(InputError, match=r"steps.csv is missing; python -m published --write"):
+        record.steps_of("measured", [3])
     first = {**MADE_WITH, "parts": {"measured": {"faces": [3, 8]}}}
     record.write(rows([0.2]), {"measured": steps_of(3, 8)}, first)
     second = {**MADE_WITH, "parts": {"repeated": {"faces": [3]}}}
     record.write(rows([0.4]).assign(study="repeated"), {"repeated": steps_of(3)}, second)
     assert record.manifest()["steps"] == file_hash(folder / "steps.csv")
     pd.testing.assert_frame_equal(record.steps_of("measured", [8, 9]), steps_of(8))
+    assert record.has_steps("repeated") and not record.has_steps("planes")
     pd.testing.assert_frame_equal(record.steps_of("repeated", [3]), steps_of(3))
     record.write(rows([0.3]), {"measured": steps_of(5)}, first)
     assert record.steps_of("measured", [3, 5])["transect"].tolist() == [5]

@@ -105,11 +105,13 @@ def test_recorded_steps_draw_the_same_pictures_of_the_first_faces(faces, tmp_pat
 def test_random_axes_move_no_measure_and_are_as_long(faces):
     low = seeding.normals(1, "low", range(20), LENGTH)
     high = low + seeding.normals(1, "step", range(20), LENGTH)
-    moved = faces.along_random_axes(low, high, seed=3)
+    numbers = np.arange(100, 120)
+    moved = faces.along_random_axes(numbers, low, high, seed=3)
     assert_allclose((moved - low) @ faces.fitted.planes.normals.T, 0, atol=1e-9)
     lengths = np.linalg.norm(moved - low, axis=1)
     assert_allclose(lengths, np.linalg.norm(high - low, axis=1))
-    assert_allclose(faces.along_random_axes(low[:2], high[:2], seed=3), moved[:2])
+    alone = faces.along_random_axes(numbers[7:9], low[7:9], high[7:9], seed=3)
+    assert_allclose(alone, moved[7:9])
 
 
 def test_planes_of_measures_are_kept(faces, tmp_path):
