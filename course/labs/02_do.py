@@ -183,7 +183,7 @@ luck = np.random.default_rng(2).random((4, 20_000))
 def world(dark=None, short=None):
     """The faces of a small world. What you pass is set by hand, for all faces."""
     album = luck[0] < 0.5  # one of two albums
-    seen_dark = luck[1] < np.where(album, 0.8, 0.2)  # 80 % are dark in it, 20 % in the other
+    seen_dark = luck[1] < np.where(album, 0.8, 0.2)  # 80% are dark in it, 20% in the other
     seen_short = luck[2] < np.where(album, 0.7, 0.2)
     faces = pd.DataFrame({"album": album, "dark": seen_dark, "short": seen_short})
     faces = faces if dark is None else faces.assign(dark=dark)

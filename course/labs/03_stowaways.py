@@ -210,7 +210,7 @@ pd.DataFrame({"papers": leak_papers, "book": leak_book})
 # %% [markdown]
 # How sure is a leak? Take `facial_hair`. For each face, compute the mean score of its images with
 # dark skin minus that with light skin, in SD. The faces are the units: 400 differences. Give the
-# 95 % interval of their mean, `[low, high]`, as mean ± 1.96 · s / √n, where s is the standard
+# 95% interval of their mean, `[low, high]`, as mean ± 1.96 · s / √n, where s is the standard
 # deviation of the differences (`.std()`).
 
 # %% tags=["solution"]
@@ -317,7 +317,7 @@ cost = [effect["papers"] - effect["papers, held"], effect["book"] - effect["book
 
 # %% [markdown]
 # Look at `effect`, too. Does what travels with skin add to the effect of skin, or hide some of it?
-# With faces as units, the 95 % intervals of the two costs are your numbers ± 2.3 and ± 1.3. Which
+# With faces as units, the 95% intervals of the two costs are your numbers ± 2.3 and ± 1.3. Which
 # of them contains 0? We chose this cell of this model after we had seen all cells, because it
 # shows the idea well.
 

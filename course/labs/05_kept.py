@@ -46,7 +46,7 @@ for level, (name, colour) in enumerate([("made short", "peru"), ("made long", "s
 ax.axvspan(band.left - 0.025, band.right + 0.025, color="grey", alpha=0.3, zorder=0)
 inside = images["hair_length"].between(band.left - 1e-9, band.right + 1e-9).mean()
 ax.set(xlabel="perceived hair length", ylabel="images")
-ax.set_title(f"The grey band drops {100 * inside:.0f} % of the images")
+ax.set_title(f"The grey band drops {100 * inside:.0f}% of the images")
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
 
@@ -138,7 +138,7 @@ in_pairs.head(3)
 # Do the same for transects. The mean of true and false is a share.
 in_transects = images.groupby("transect")["kept"].all()
 shares = [100 * stays.mean() for stays in (images["kept"], in_pairs, in_transects)]
-print([f"{share:.1f} %" for share in shares])
+print([f"{share:.1f}%" for share in shares])
 
 # %% tags=["check"]
 check("kept-shares", shares)

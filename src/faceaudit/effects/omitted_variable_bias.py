@@ -37,7 +37,7 @@ class Robustness:
     """A slope of a linear regression, and what could explain it away.
 
     Attributes:
-        estimate, low, high: the slope of the level, with the clusters' 95 % interval.
+        estimate, low, high: the slope of the level, with the clusters' 95% interval.
         partial_r2: share that the level explains of what the covariates leave of the outcome. An
             attribute that explains all of the outcome has to explain as much of the level to bring
             the slope to zero.

@@ -73,7 +73,7 @@ def linear_effects(
         cluster: column of the units of inference; None: rows are independent.
 
     Returns:
-        A row per treatment: estimate, low and high (95 % interval), p, n (images), clusters, and
+        A row per treatment: estimate, low and high (95% interval), p, n (images), clusters, and
         reason, which says why something is not estimable (NaN). A level with fewer than ten
         clusters (`faceaudit.effects.risks.FEWEST_CLUSTERS`) is not, nor one whose images all have
         the same outcome: the sandwich would take its rate for known, and the interval would hold
@@ -390,9 +390,9 @@ def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
         draws: a column per coefficient, the row "fit" and a row per resample.
 
     Returns:
-        A row per coefficient: estimate; sd, and low and high, the middle 95 % of the resamples;
+        A row per coefficient: estimate; sd, and low and high, the middle 95% of the resamples;
         lost, the resamples without this coefficient; reason, why there is no sd and no interval
-        (NaN), else empty: the fit has no such coefficient, or more than 5 % of the resamples are
+        (NaN), else empty: the fit has no such coefficient, or more than 5% of the resamples are
         lost.
 
     Example:

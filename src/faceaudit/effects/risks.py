@@ -50,11 +50,11 @@ SEARCH_ROUNDS = 10
 FEWEST_CLUSTERS = 10
 """Clusters of a level below which a regression compares it with no other one.
 
-In simulated audits of 300 people with 10 to 20 of them at one of two levels (errors at rates of 5 %
-to 50 %, with and without an effect, one portrait of each person or three that hang together), 95 %
-intervals of the linear regression held the truth in 88 % or more of the audits that have one
+In simulated audits of 300 people with 10 to 20 of them at one of two levels (errors at rates of 5%
+to 50%, with and without an effect, one portrait of each person or three that hang together), 95%
+intervals of the linear regression held the truth in 88% or more of the audits that have one
 (`tests/faceaudit/effects/test_linear.py` draws some). It needs the further rule of
-`alike_at_a_level`: without it they held in as few as 41 %.
+`alike_at_a_level`: without it they held in as few as 41%.
 """
 PEOPLE = ("identity", "person")
 """Names of columns of clusters that are people."""
@@ -88,12 +88,12 @@ def risk_differences(
     Returns:
         One row per combination of levels of `by` ("all" without), with the columns
 
-        - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`. Where no
+        - estimate, low, high: difference and 95% interval, see `hybrid_score_interval`. Where no
           two images of a cell share a cluster, outcomes are 0 or 1 and there is no `adjust`, it is
           Newcombe's interval of independent risks, with their numbers of images and quantiles of
           the normal distribution. Otherwise sizes are those that clusters are worth, and quantiles
           are Student's;
-        - low90, high90: the 90 % interval, from which the verdict "within" follows;
+        - low90, high90: the 90% interval, from which the verdict "within" follows;
         - p: at which the interval would end in zero; p_holm: Holm over the rows;
         - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
           clusters: those with an image in the cell;
@@ -204,7 +204,7 @@ def score_interval(
 
 
 def wilson_interval(events: ArrayLike, n: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's 95 % interval of a share: `score_interval` of independent images.
+    """Wilson's 95% interval of a share: `score_interval` of independent images.
 
     Args:
         events: (...), how many of them.
@@ -591,7 +591,7 @@ def _is_binomial(cell: Cell, risks: Risks) -> bool:
     """Whether the risks are rates of independent images, each of which errs or does not.
 
     Newcombe's interval is then shorter than the one with Student quantiles, and its coverage is
-    closer to 95 %, above all of few images (`tests/faceaudit/effects/test_risks.py` computes both).
+    closer to 95%, above all of few images (`tests/faceaudit/effects/test_risks.py` computes both).
     """
     single = len(cell.present) == len(cell.error)
     return single and not risks.adjusted and bool(np.isin(cell.error, (0.0, 1.0)).all())

@@ -154,7 +154,7 @@ def test_a_level_whose_images_all_err_alike_is_not_compared(answer, level):
 
 @pytest.mark.parametrize(("few", "rates"), [(10, (0.12, 0.12)), (12, (0.3, 0.3)), (20, (0.1, 0.3))])
 def test_intervals_of_few_people_hold_the_truth(few, rates):
-    """Of 150 audits whose interval is given, at most 23 miss: 1 in 100 draws has more at 90 %."""
+    """Of 150 audits whose interval is given, at most 23 miss: 1 in 100 draws has more at 90%."""
     random = np.random.default_rng(2)
     held = []
     while len(held) < 150:
