@@ -354,7 +354,7 @@ _ = ax.set_title(title, fontsize=12)
 # [twenty other seeds](#twenty-other-seeds).
 
 # %% [markdown]
-# ## The staircase from truth to found effect
+# ## From the truth to the found effect, step by step
 #
 # Why does a found effect differ from the truth? We repeat the experiment in several versions. Each one
 # takes one more step from the ideal to the real experiment:
@@ -621,7 +621,7 @@ one = 100 * climbed.loc[farthest, until_found]
 reach = 100 * verdicts.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95% intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, bars from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-steps-from-truth", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95% intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
 # Computed by faceworld.scorecard.error_sources.contributions; standard errors by step_errors
 # (above).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 7.4), height_ratios=[8, 6])
@@ -1270,7 +1270,7 @@ glue(
 # ```{exercise} How large must the experiment be? (10 minutes, medium)
 # :label: exercise-size
 # Find the widest interval of a found effect (arm `C crowd` in the table `rungs`). How many transects would
-# make it half as wide? Which steps of the staircase would more transects make smaller?
+# make it half as wide? Which steps between truth and found effect would more transects make smaller?
 #
 # **Check:** simulate it. Repeat the pairs of that cell as often as you propose, and compute the interval
 # with `effects.paired_interval`. Its width should be about half.
@@ -1341,11 +1341,11 @@ for model in AUDITED:
 # ## Takeaways
 #
 # - Every true effect belongs to a population. Name the faces before you compare two numbers.
-# - A found effect is the truth plus a staircase of steps. More faces make only the luck of the draw smaller.
+# - A found effect is the truth plus the sum of the steps. More faces make only the luck of the draw smaller.
 # - In this run, the skin of the counted women explains a part of the counted gap. Their hair length is asked in
 #   the same way, and Shapley shares divide the effect of both.
 #
-# **Next:** [](12_hidden_attributes) follows one step of the staircase: parameters that move along unasked.
+# **Next:** [](12_hidden_attributes) follows one of the steps: parameters that move along unasked.
 
 
 # %% tags=["remove-cell"]

@@ -176,7 +176,8 @@ def draw_from_group(group: str) -> dict[str, np.ndarray]:
 
 # %% [markdown]
 # Training uses a *margin loss*: a picture must lie nearer to its own person than to all others, by a margin.
-# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. We keep the part
+# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`, and their names say so.
+# They are small, and have learned from drawn faces: they are not the published networks of these names. We keep the part
 # that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
 # %%

@@ -359,6 +359,16 @@ ax.tick_params(labelsize=10)
 title = f"{intervals_held} of {intervals} intervals hold the truth"
 _ = ax.figure.suptitle(title, fontsize=12)
 
+# %% tags=["hide-input"]
+question(
+    "{held} of {n} intervals hold the truth. Do more intervals miss than the one in twenty that chance "
+    "allows?",
+    margin=1 - intervals_held / intervals - 0.05,
+    error=np.sqrt(0.05 * 0.95 / intervals),
+    held=intervals_held,
+    n=intervals,
+)
+
 # %% [markdown]
 # ### How far to trust it
 #

@@ -112,7 +112,7 @@ with plt.rc_context(LARGE):
 # %% [markdown] tags=["slide"]
 # ## Long hair raises the errors. Whose?
 #
-# The average is right about the average. It is wrong about women.
+# The average tells what happens to women and men together. Look at women alone.
 #
 # With a share *w* of women: average = *w* · women + (1 − *w*) · men.
 

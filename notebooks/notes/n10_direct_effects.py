@@ -16,7 +16,7 @@
 # # Direct effects and simulated verdicts
 #
 # *You need [chapter 10](10_matched_pairs) (effects by cell) and [chapter 11](11_who_was_right) (the truth and
-# the staircase). Reading: {{minutes}} minutes.*
+# the steps from it to the found effect). Reading: {{minutes}} minutes.*
 #
 # This note has the finer checks behind chapters 10 and 11. It asks what a beard carries, what else moves
 # along an axis, how often intervals and verdicts are right in repeated audits, and whether the audit kept to
@@ -312,7 +312,7 @@ moved.rename(CONTRASTS).style.format("{:z.2f}", subset=["own parameter (SD)", "l
 # %% [markdown]
 # ## What fitted directions add
 #
-# The staircase of chapter 11 has three steps that come from fitted directions: other base faces, other doses,
+# Chapter 11 goes from the truth to the found effect in steps. Three of them come from fitted directions: other base faces, other doses,
 # and leakage. The figure shows them cell by cell. Faces are the units of the intervals. A face that two
 # versions share cancels in their difference.
 
@@ -427,7 +427,7 @@ over_all.loc[[*BIASES]].style.format("{:.1f}", subset=["size over all"])
 # %% [markdown]
 # ## Does the ideal version work?
 #
-# In the ideal version of the staircase, only the draw of faces is uncertain. Its intervals should contain the truth
+# In the ideal version of the experiment, only the draw of faces is uncertain. Its intervals should contain the truth
 # about as often as they promise. The truth is estimated too, so even honest intervals contain the *estimated*
 # truth a little less often. The table gives this expected share. The second table says whether our goal is reached over
 # all networks, for the truth as estimated and with its own error allowed for.
@@ -557,7 +557,7 @@ headline.assign(truth=true_average.map("{:+.1f}".format))
 
 # %% [markdown]
 # The next table splits the misses after pruning. Each column is a cell whose interval excludes the truth
-# after pruning. It starts at the truth, adds every step of the staircase, and ends at the estimate after pruning.
+# after pruning. It starts at the truth, adds every step of chapter 11, and ends at the estimate after pruning.
 # All numbers are points, with 95% intervals of each step.
 
 # %%
