@@ -26,6 +26,15 @@
 #
 # **Is it their skin?**
 
+# %% [markdown] tags=["slide"]
+# ## Twelve faces, as they come
+#
+# Twelve different faces. Skin, hair, light and look all differ at once.
+#
+# ![Twelve drawn faces of adults, with other skin, hair, light and expression each.](faces/01.png)
+#
+# *Name three things in which the first two faces differ.*
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 

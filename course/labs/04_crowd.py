@@ -27,6 +27,15 @@
 # *Predict:* how often do all five raters give the same answer?
 
 # %% [markdown] tags=["slide"]
+# ## Faces in the middle of the scale
+#
+# What would five raters say about their gender?
+#
+# ![Six drawn faces whose perceived gender is set to the middle of its scale.](faces/04.png)
+#
+# *Write down your six answers before you talk.*
+
+# %% [markdown] tags=["slide"]
 # ## Five answers to one question
 
 # %% tags=["slide"]

@@ -26,6 +26,15 @@
 # *Predict:* a tenth of the images goes. How many sets of eight matched faces stay whole?
 
 # %% [markdown] tags=["slide"]
+# ## Hair grows
+#
+# Two faces, from short to long hair. The middle of the scale is neither.
+#
+# ![Two drawn faces in a row each; from left to right their hair grows from short to shoulder length.](faces/05.png)
+#
+# *Which of these pictures would you leave out?*
+
+# %% [markdown] tags=["slide"]
 # ## A rule is a band of scores
 
 # %% tags=["slide"]

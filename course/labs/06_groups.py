@@ -28,6 +28,15 @@
 #
 # *Predict:* which group would you repair first?
 
+# %% [markdown] tags=["slide"]
+# ## Four groups, other faces in each
+#
+# Above light skin, below dark skin; at the left short hair, at the right long hair.
+#
+# ![Twelve drawn women in four groups of three, by skin colour and hair length.](faces/06.png)
+#
+# *Three faces to a group: how sure could you be of a rate?*
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np

@@ -28,6 +28,15 @@
 # *Predict:* the true effect is 5 points, in one cell. How often does each audit find it?
 
 # %% [markdown] tags=["slide"]
+# ## Thirty base faces
+#
+# A study begins with faces such as these. Each is one unit, whatever number of pictures is made of it.
+#
+# ![Thirty small drawn faces of different adults.](faces/09.png)
+#
+# *Are thirty enough?*
+
+# %% [markdown] tags=["slide"]
 # ## Power
 #
 # The chance that a study finds an effect that is there.

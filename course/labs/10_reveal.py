@@ -28,6 +28,15 @@
 # *Predict:* we put hair colour back. Does the estimate come nearer to the truth?
 
 # %% [markdown] tags=["slide"]
+# ## A cause that the table does not have
+#
+# Below, the same faces wear make-up.
+#
+# ![Six drawn women without make-up, and below the same women with make-up.](faces/10.png)
+#
+# *If make-up goes with gender, where is its effect booked?*
+
+# %% [markdown] tags=["slide"]
 # ## Nearer, or farther?
 #
 # One effect of one model, before and after.

@@ -28,6 +28,15 @@
 # *Predict:* why not? What is missing?
 
 # %% [markdown] tags=["slide"]
+# ## Generated faces, measured skin
+#
+# Light, medium and dark skin, a step at random, and dimmed light.
+#
+# ![Rows of generated photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a step at random, and the light face in dimmed light.](faces/11.png)
+#
+# *No such person exists.*
+
+# %% [markdown] tags=["slide"]
 # ## Before you label
 #
 # - The faces are **generated**. No such person exists.

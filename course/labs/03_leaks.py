@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Lab 3. Matched faces, and what stows away
+# # Lab 3. Matched faces, and what comes along
 #
 # *35 minutes. Afterwards you can measure what else changes when a generator changes skin, say how
 # sure you are, and find what it does to an effect. Needs: labs 1 and 2, standard deviations, the
@@ -25,7 +25,7 @@ import pandas as pd
 from course.lab import check, load
 
 # %% [markdown] tags=["slide"]
-# # Matched faces, and what stows away
+# # Matched faces, and what comes along
 #
 # ## A generator has no button for skin
 #
@@ -33,6 +33,15 @@ from course.lab import check, load
 # to all combinations of skin, hair and gender.
 #
 # **Is skin all that changes?**
+
+# %% [markdown] tags=["slide"]
+# ## What came along?
+#
+# Above, skin alone changes. Below, the hair darkens with it.
+#
+# ![One drawn woman in two rows of five. From left to right her skin darkens; in the lower row her hair darkens too.](faces/03.png)
+#
+# *In which row could you blame skin?*
 
 # %% [markdown] tags=["slide"]
 # ## One face, moved along skin
@@ -82,9 +91,9 @@ with plt.rc_context({"font.size": 17}):
         ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown] tags=["slide"]
-# ## A stowaway
+# ## A hidden leak
 #
-# A **stowaway** is a leak that travels unseen: in something that raters were not asked about.
+# A **hidden leak** is a leak that travels unseen: in something that raters were not asked about.
 #
 # If the model reacts to it, its effect is booked as an effect of skin.
 
@@ -255,7 +264,7 @@ interval = [end * sd["facial_hair"] for end in interval]
 # are two questions.
 
 # %% [markdown]
-# ## Exercise 3. What stowaways do to an effect (8 minutes)
+# ## Exercise 3. What hidden leaks do to an effect (8 minutes)
 #
 # `women` has errors on women with short hair, made in four ways. In "papers" and "book" faces are
 # as their recipe made them. In "papers, held" and "book, held" the same faces have the same skin,
