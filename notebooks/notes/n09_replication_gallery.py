@@ -1068,13 +1068,21 @@ _ = draw_perceived(pd.concat(seen))
 # Computed by faceworld.prototypes.crowd_scores (chapter 14).
 _ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
-# %%
-worst = perceived.sort_values("fakeness").drop_duplicates("prototype", keep="last")
-worst = worst["fakeness"].nlargest(6)
+# %% [markdown]
+# The paper's figure 18 shows the pictures that were rated most fake. We count them, because a smeared face is no picture
+# to print. The last column has the share that is left out.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
-# Computed by faceworld.prototypes.crowd_scores (chapter 14).
-_ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst])
+# %%
+UNCANNY = 0.8  # as in chapter 14
+of_group = perceived.groupby("group", sort=False)["fakeness"]
+rated_fake = pd.DataFrame(
+    {
+        "pictures": of_group.size(),
+        "highest fakeness": of_group.max(),
+        "left out": of_group.agg(lambda scores: (scores >= UNCANNY).mean()),
+    }
+)
+rated_fake.style.format({"highest fakeness": "{:.2f}", "left out": "{:.1%}"})
 
 # %% [markdown]
 # Few images look uncanny in this world, because its artefacts are strong only far from the centre of latent space. With a
@@ -1224,12 +1232,12 @@ draw_ratings(rated, ["light", "expression", "age"])
 # %%
 spread = judged_pairs.groupby("attribute", sort=False)["spread"]
 middle = ranges_of(spread).assign(n=spread.size())
+spreads = middle.set_axis(["15th percentile", "median", "85th percentile", "pairs"], axis=1)
+spreads.style.format("{:.2f}").format("{:,}", subset="pairs")
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
-# Computed by std of numpy, of the ratings of a pair (chapter 14).
-ax = figures.forest(middle, xlabel="standard deviation of a pair's ratings (scale = 1)")
-ax.axvline(0.3, color=figures.BLACK, linestyle="--")
-_ = ax.set_title(f"median {judged_pairs['spread'].median():.2f}, the paper's 0.30", size=12)
+# %% [markdown]
+# The table has the standard deviation of the nine ratings of a pair, as a share of the scale, by what differs between its
+# pictures. The paper's figure 13 has a median of 0.30. <!-- paper -->
 
 # %%
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
