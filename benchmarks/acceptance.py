@@ -13,7 +13,7 @@ find the same estimates, p-values, verdicts and exit codes.
 
 Two gates are counted: the one by default, which asks for a decision on every average (of pairs, on
 every difference of an error rate), and `fail_on="inconclusive"`, which asks for one on every
-comparison. A model whose effect is as large as the tolerance should pass in 5 % of the audits at
+comparison. A model whose effect is as large as the tolerance should pass in 5% of the audits at
 most, and its effect should be called within the tolerance no more often. How often an effect is
 called within it, the plan says of the errors of matched images, for a cell and for an average.
 Everywhere there is a yardstick: the chance that the two one-sided tests of a normal estimate have,

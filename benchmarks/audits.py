@@ -125,7 +125,7 @@ def main() -> None:
         "models": f"{MODELS}, each audited {REPETITIONS} times; {TRANSECTS} faces, 2/3 of images",
         "tolerance": f"{100 * TOLERANCE:g} points",
         "reports whose plan was kept": f"{kept} of {MODELS}",
-        "called right": f"coverage {GOOD[0]}–{GOOD[1]} %, false alarms at most {MOST} %",
+        "called right": f"coverage {GOOD[0]}–{GOOD[1]}%, false alarms at most {MOST}%",
     }
     write_rows("audits", facts, told, ["numpy", "scipy", "pandas"])
     assert kept == MODELS

@@ -35,7 +35,7 @@ LOOP_REFITS = 20
 
 
 def audit(images: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """17 one-hot columns, errors at about 8 % and transects, of so many images."""
+    """17 one-hot columns, errors at about 8% and transects, of so many images."""
     rng = np.random.default_rng(seed)
     transects = round(images / A_TRANSECT)
     transect = np.sort(

@@ -41,7 +41,7 @@ from faceaudit.utils import seeding
 from faceaudit.verdicts import Games
 
 SEED, REPETITIONS, MARK = 64, 2_000, 0.95
-"""No line's 95 % Monte Carlo interval may lie wholly below the mark."""
+"""No line's 95% Monte Carlo interval may lie wholly below the mark."""
 TOLERANCE, POWER = 0.05, 0.8
 LOOKS = (1, 5, 10, 50)
 """How often a comparison was looked at."""
@@ -69,7 +69,7 @@ def differences(random: np.random.Generator, shape: tuple, worse: float, better:
 
 
 def monte_carlo(share: float) -> tuple[float, float]:
-    """The 95 % Monte Carlo interval of a share."""
+    """The 95% Monte Carlo interval of a share."""
     low, high = effects.score_interval(share, REPETITIONS, Z)
     return max(float(low), 0.0), min(float(high), 1.0)
 
@@ -396,7 +396,7 @@ def conclude(tables: dict[str, pd.DataFrame]) -> None:
     facts = {
         "comparisons": f"{REPETITIONS:,} a line, looked at up to {LOOKS[-1]} times",
         "coverage": "share of them whose intervals hold the truth at every look",
-        "called right": f"no line's 95 % Monte Carlo interval lies wholly below {100 * MARK:g} %",
+        "called right": f"no line's 95% Monte Carlo interval lies wholly below {100 * MARK:g}%",
     }
     rows = list(shown_looks(tables["looks"]))
     write_rows("confidence_sequences_looks", facts, rows, packages)
@@ -404,15 +404,15 @@ def conclude(tables: dict[str, pd.DataFrame]) -> None:
         "gates": f"{REPETITIONS:,} a line, of {RELEASES} releases whose effects are all as large "
         f"as the tolerance of {100 * TOLERANCE:g} points",
         "wrong": "any of the releases is called within the tolerance, or beyond it",
-        "called right": f"no line's 95 % Monte Carlo interval lies wholly above {100 * LEVEL:g} %",
+        "called right": f"no line's 95% Monte Carlo interval lies wholly above {100 * LEVEL:g}%",
     }
     rows = list(shown_releases(tables["releases"]))
     write_rows("confidence_sequences_releases", facts, rows, packages)
     times = cost()
     facts = {
         "gates": f"{PRICED} a line",
-        "base error rates": ", ".join(f"{100 * base:g} %" for base in BASES),
-        "price": f"faces by which {100 * POWER:g} % of them have their verdict, over those that a "
+        "base error rates": ", ".join(f"{100 * base:g}%" for base in BASES),
+        "price": f"faces by which {100 * POWER:g}% of them have their verdict, over those that a "
         "gate of one look needs",
         "cost": "an audit of 2,000 faces takes "
         f"{times['monitored'] / times['not monitored']:.2f} times the CPU seconds if monitored",

@@ -232,7 +232,7 @@ def answers_of(seed: int, aims: dict) -> Answers:
 
 
 class Found(NamedTuple):
-    """An estimate with its 95 % interval."""
+    """An estimate with its 95% interval."""
 
     estimate: float
     low: float

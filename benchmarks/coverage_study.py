@@ -1,4 +1,4 @@
-"""Do nominal 95 % intervals cover the truth 95 % of the time, and does a null stay quiet?
+"""Do nominal 95% intervals cover the truth 95% of the time, and does a null stay quiet?
 
 Run `python benchmarks/coverage_study.py smoke laptop` after a change of an estimator, for two
 minutes of two cores. Pruned audits are simulated again and again from populations whose effects are
@@ -46,7 +46,7 @@ ALPHA = 0.05
 PART = 25
 """Audits whose frame is read together; results do not depend on it."""
 NEEDED = 2 * norm.ppf(0.975)
-"""Width of a normal 95 % interval in standard deviations of its estimate."""
+"""Width of a normal 95% interval in standard deviations of its estimate."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def grid_coverage(drawn: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         Per row audits; estimable, the share of intervals that exist; of these their coverage, the
-        share that is unbounded, and the 95 % interval of coverage, low and high. Intervals of one
+        share that is unbounded, and the 95% interval of coverage, low and high. Intervals of one
         audit are as many observations as the scatter of coverage between audits says.
     """
     keys = ["estimator", "error_rate", "transects"]

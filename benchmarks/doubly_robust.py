@@ -7,7 +7,7 @@ effect over all portraits. Both models of the estimator have main effects alone,
 is wrong where the world has an interaction of hair and beard: in the errors, in the level, or in
 both. Boosted trees find it. Errors of a person hang together by a share of a latent normal value.
 
-An audit that is not estimable is counted, and the other intervals must hold. No line's 95 % Monte
+An audit that is not estimable is counted, and the other intervals must hold. No line's 95% Monte
 Carlo interval may lie wholly below the mark, but for the lines in which both models are wrong. The
 cost is that of an audit of 2,500 portraits, against `faceaudit.effects.risk_differences` with the
 same covariates.
@@ -29,7 +29,7 @@ from faceaudit import effects
 from faceaudit.utils import seeding
 
 SEED, REPETITIONS, MARK = 64, 2_000, 0.94
-"""No line's 95 % Monte Carlo interval may lie wholly below the mark."""
+"""No line's 95% Monte Carlo interval may lie wholly below the mark."""
 PEOPLE = (30, 60, 200, 600)
 """Of an audit."""
 RATES = (0.02, 0.1, 0.3)

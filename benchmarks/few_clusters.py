@@ -64,7 +64,7 @@ def logit(
 
         - estimate, se: log odds (ratio) and standard error by CR2;
         - df, low, high: Satterthwaite's degrees of freedom for this coefficient, of which there are
-          few where few clusters have a level, and the 95 % interval with their Student quantiles;
+          few where few clusters have a level, and the 95% interval with their Student quantiles;
         - p: of a zero;
         - reason: why something is NaN ("one cluster" where no other has a level, "all outcomes are
           0", "separated: a coefficient would be infinite", "confounded with other terms", "every

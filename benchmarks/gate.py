@@ -69,7 +69,7 @@ def main() -> None:
         )
     facts = {
         "tolerance": f"{100 * TOLERANCE:g} points",
-        "errors without the effect": f"{100 * BASE:g} % of the images",
+        "errors without the effect": f"{100 * BASE:g}% of the images",
         "called right": "the gate passes no report that calls a comparison beyond the tolerance",
     }
     write_rows("gate", facts, rows, ["numpy", "scipy", "pandas"])

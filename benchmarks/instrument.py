@@ -1,7 +1,7 @@
 """How often the papers' instrument and a calibrated one hold the truth of an audit by faces.
 
 The experiment is made anew for every seed: faces, raters, directions, transects. Counted is how
-many of the 95 % intervals of the effects in cells hold the effect under intervention at the doses
+many of the 95% intervals of the effects in cells hold the effect under intervention at the doses
 that the faces got (`realised`), and at the doses that were aimed at (`intended`): what the first
 misses is bias, the rest is another dose. Networks are those that ship; for the seeds after
 `--trained` they are trained anew. It takes minutes of one core a seed, more with training:

@@ -26,7 +26,7 @@ PAIRS_OF_A_PERSON = 10
 
 
 def images(rows: int) -> pd.DataFrame:
-    """Images at all combinations of levels, on which a model errs at about 10 and 15 %."""
+    """Images at all combinations of levels, on which a model errs at about 10 and 15%."""
     number = np.arange(rows)
     is_dark = number % 2
     is_long = number // 2 % 2

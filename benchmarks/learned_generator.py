@@ -366,7 +366,7 @@ def _parts(made: np.ndarray, folder: Path, settings: dict) -> dict[str, dict[str
 
 
 def _share(found: pd.Series) -> dict[str, float]:
-    """A share with its Wilson interval of 95 %: estimate, low, high, n."""
+    """A share with its Wilson interval of 95%: estimate, low, high, n."""
     low, high = proportion_confint(found.sum(), len(found), method="wilson")
     values = {"estimate": found.mean(), "low": low, "high": high, "n": len(found)}
     return {name: round(float(value), 4) for name, value in values.items()}

@@ -7,8 +7,8 @@ alike, or they are spread evenly, or one differs from the three others. By how m
 standard errors of a cell: a difference of none is pooled well, and a large one is seen to be one.
 
 The pooled interval is the posterior mean and 1.96 standard deviations on either side, as the
-scorecard of note N1 has it. Beside it stands the cell's own score interval. The mark is 93 %: where
-the 95 % Monte Carlo interval of a cell's coverage lies wholly below it, there is no interval of
+scorecard of note N1 has it. Beside it stands the cell's own score interval. The mark is 93%: where
+the 95% Monte Carlo interval of a cell's coverage lies wholly below it, there is no interval of
 that cell. The record `results/pooled_cells.csv` has a row per line and cell.
 """
 
@@ -153,12 +153,12 @@ def conclude(table: pd.DataFrame) -> None:
     rates = " and ".join(f"{100 * rate:g}" for rate in RATES)
     facts = {
         "audits": f"{REPETITIONS:,} a line, of four cells with one pair a face",
-        "error rates": f"{rates} % at the low level; an effect of {100 * EFFECT:g} points, and of "
+        "error rates": f"{rates}% at the low level; an effect of {100 * EFFECT:g} points, and of "
         "cells that differ so many standard errors more",
         "all cells": "coverage averaged over the four cells, which is what partial pooling "
         "promises of cells like these",
-        "an interval of each cell": f"no cell's 95 % Monte Carlo interval lies wholly below "
-        f"{100 * MARK:g} %",
+        "an interval of each cell": f"no cell's 95% Monte Carlo interval lies wholly below "
+        f"{100 * MARK:g}%",
     }
     write_rows("pooled_cells", facts, shown_rows(ordered), ["numpy", "scipy", "pandas"])
     own = table[table["at most, alone"] < MARK]

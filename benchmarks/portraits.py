@@ -165,7 +165,7 @@ def main() -> None:
         "portraits": f"one to {PORTRAITS} of each person; errors of one person hang together",
         "audits": f"{AUDITS} of each size, drawn from {PEOPLE:,} people of the PPB-like population",
         "counted": f"strata with {LEAST} people or more",
-        "called right": f"coverage {GOOD[0]}–{GOOD[1]} %, but for Wilson's intervals",
+        "called right": f"coverage {GOOD[0]}–{GOOD[1]}%, but for Wilson's intervals",
     }
     write_rows("portraits", facts, told, ["numpy", "scipy", "pandas", "statsmodels"])
     for row in told:

@@ -33,7 +33,7 @@ from faceaudit.effects.risks import pattern_counts
 from faceaudit.utils import seeding
 
 SEED, REPETITIONS, MARK = 60, 2_000, 0.93
-"""No line's 95 % Monte Carlo interval may lie wholly below the mark."""
+"""No line's 95% Monte Carlo interval may lie wholly below the mark."""
 Z = 1.96
 
 FACES = (20, 40, 100, 200)
@@ -166,23 +166,23 @@ def main() -> None:
     with threadpool_limits(1):
         for of_face, rates, faces in product((False, True), RATES, FACES):
             differs = "between faces" if of_face else "between images of a face"
-            what = f"{differs}, {100 * rates[0]:g} % and {100 * rates[1]:g} %: {faces} faces"
+            what = f"{differs}, {100 * rates[0]:g}% and {100 * rates[1]:g}%: {faces} faces"
             ratios.append({"what": what} | rare_errors(faces, rates, of_face))
             print(ratios[-1], flush=True)
         for (faces, pairs), rates, dropped in product(PAIRS, PAIRED_RATES, DROPPED):
-            errors = f"{100 * rates[0]:g} % and {100 * rates[1]:g} %"
+            errors = f"{100 * rates[0]:g}% and {100 * rates[1]:g}%"
             of_each = "one pair" if pairs == 1 else f"{pairs} pairs"
-            what = f"{faces} faces with {of_each}, {errors}, {100 * dropped:g} % dropped"
+            what = f"{faces} faces with {of_each}, {errors}, {100 * dropped:g}% dropped"
             bounds.append({"what": what} | pruned(faces, pairs, rates, dropped))
             print(bounds[-1], flush=True)
     packages = ["numpy", "scipy", "pandas"]
-    marked = f"no line's 95 % Monte Carlo interval lies wholly below {100 * MARK:g} %"
+    marked = f"no line's 95% Monte Carlo interval lies wholly below {100 * MARK:g}%"
     facts = {
         "images": "eight of each face, whose log odds of an error spread with standard deviation "
         f"{SPREAD:g}",
         "audits": f"{REPETITIONS:,} a line",
         "the paper's logit": f"{RESAMPLES} resamples of faces in {BOOTSTRAPPED} of the audits; not "
-        "estimable where more than 5 % of them are lost",
+        "estimable where more than 5% of them are lost",
         "called right": marked,
     }
     write_rows("rare_errors", facts, ratios, packages)

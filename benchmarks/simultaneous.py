@@ -53,7 +53,7 @@ from faceaudit.effects.verdicts import Z
 from faceaudit.utils import seeding
 
 SEED, REPETITIONS, MARK = 66, 2_000, 0.94
-"""No line's 95 % Monte Carlo interval may lie wholly below the mark."""
+"""No line's 95% Monte Carlo interval may lie wholly below the mark."""
 THROUGH_THE_DOOR = 2
 """Audits of a line whose intervals the library must find alike."""
 RATES = (0.02, 0.1, 0.3)
@@ -421,7 +421,7 @@ def conclude(table: pd.DataFrame) -> None:
     rates = ", ".join(f"{100 * rate:g}" for rate in RATES)
     facts = {
         "audits": f"{REPETITIONS:,} a line",
-        "error rates": f"{rates} % at the first level, {HIGHER:g} times as many errors at every "
+        "error rates": f"{rates}% at the first level, {HIGHER:g} times as many errors at every "
         "other one, or for trends at the last one",
         "portraits": f"1 of each person, or 1 to {MOST} whose errors hang together; a level is "
         "the rarer the higher it is",
@@ -429,7 +429,7 @@ def conclude(table: pd.DataFrame) -> None:
         "a trend over six levels against five contrasts": ", ".join(
             f"{ratio:.2f} times the CPU time ({what})" for what, ratio in cost().items()
         ),
-        "called right": f"no line's 95 % Monte Carlo interval lies wholly below {100 * MARK:g} %",
+        "called right": f"no line's 95% Monte Carlo interval lies wholly below {100 * MARK:g}%",
     }
     write_rows("simultaneous", facts, shown_rows(table), ["numpy", "scipy", "pandas"])
     below = table[table["coverage, high"] < MARK]

@@ -3,7 +3,7 @@
 The known-truth generator is audited as a stranger: `faceaudit` gets codes and images, tasks for
 people, and models. People are simulated, and answer on whole pictures and on crops. So are the
 readers: what they measure is the truth with an error as large as faces differ. Counted is how many
-of the 95 % intervals by cell hold the effect under intervention, at the medians of the doses that
+of the 95% intervals by cell hold the effect under intervention, at the medians of the doses that
 the images got, of other faces. Finished seeds stay in `build/stranger`, to go on from after an
 interruption; remove it after a change of the code.
 

@@ -18,7 +18,7 @@ FIRST_DRAWS = 100
 
 
 def faces(rows: int) -> pd.DataFrame:
-    """Faces with light and with dark skin, on which a model errs at about 10 and 15 %.
+    """Faces with light and with dark skin, on which a model errs at about 10 and 15%.
 
     The right answer is always 0, so that an answer of 1 is an error, and a false positive.
     """

@@ -62,7 +62,7 @@ class Setting:
     def __str__(self) -> str:
         axes = f"{self.axes} axes" if self.axes > 1 else "1 axis"
         tolerance = f"tolerance {100 * self.tolerance:g}"
-        return f"{axes}, {self.faces:,} faces, {tolerance}, {100 * self.base_rate:g} % errors"
+        return f"{axes}, {self.faces:,} faces, {tolerance}, {100 * self.base_rate:g}% errors"
 
 
 SETTINGS = (

@@ -218,7 +218,7 @@ def main() -> None:
         "audits of one group": REPETITIONS,
         "audits of two groups": DIFFERENCES,
         "resamples": RESAMPLES,
-        "standard error of a coverage of 95 % (points)": (
+        "standard error of a coverage of 95% (points)": (
             f"{100 * np.sqrt(0.95 * 0.05 / REPETITIONS):.1f}, of differences "
             f"{100 * np.sqrt(0.95 * 0.05 / DIFFERENCES):.1f}"
         ),
@@ -226,7 +226,7 @@ def main() -> None:
     }
     for name in (OURS, THEIRS, PAIRS):
         own = table.loc[table["interval"] == name, "coverage"]
-        facts[f"rows within {GOOD[0]} to {GOOD[1]} %, {name}"] = (
+        facts[f"rows within {GOOD[0]} to {GOOD[1]}%, {name}"] = (
             f"{own.between(*GOOD).sum()} of {len(own)}; {own.min():.1f} to {own.max():.1f}"
         )
     facts[f"{AT_FMR}, ours"] = f"{held.min():.1f} to {held.max():.1f}"

@@ -95,7 +95,7 @@ NARROW = 4.8  # inches: letters of ten points can then be read on a phone
 
 def percent(rate, digits=1):
     """A rate in per cent, as text."""
-    return f"{100 * rate:.{digits}f} %"
+    return f"{100 * rate:.{digits}f}%"
 
 
 # %% [markdown]
@@ -207,7 +207,7 @@ glue("women-of-the-test-set", figure, display=False)
 plt.close(figure)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95% Wilson intervals. Numbers under the bars count portraits."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 def paired_bars(tables, xlabel, title):
     """One panel of bars for each leading model; the bars of one group carry their names."""
@@ -378,7 +378,7 @@ split = {
     for name in LEADING
 }
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, one above the other, for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, one above the other, for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95% Wilson intervals. Some groups are small: read the counts."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 at_short = split[LEADING[1]].loc["short"]
 paired_bars(
@@ -454,7 +454,7 @@ adjusted = {
 with_length = pd.DataFrame({k: log_odds(k, ADJUSTMENTS["length, true"], women) for k in MODELS}).T
 moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()}).iloc[[0, -1]]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95% intervals."}}
 # Computed by log_odds (under "A regression repeats the gap").
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharex=True)
 for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
@@ -494,8 +494,8 @@ difference = {"estimate": hidden.mean()["light"] - hidden.mean()["dark"], "low":
 
 # %% tags=["hide-input"]
 claim(
-    "Among the women whom raters call short-haired, hair is tied back or covered for {light:percent} % of the "
-    "light-skinned and {dark:percent} % of the dark-skinned ones.",
+    "Among the women whom raters call short-haired, hair is tied back or covered for {light:percent}% of the "
+    "light-skinned and {dark:percent}% of the dark-skinned ones.",
     margins=[margin_above(difference, 0)],
     **hidden.mean(),
 )

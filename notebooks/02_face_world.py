@@ -348,7 +348,7 @@ _ = stage.save("heldout.parquet", heldout)
 GUESSING = 0.5
 unseen_errors = own.rename(columns={"rate": "estimate"})
 claim(
-    "No model guesses: each errs on {least:percent} to {most:percent} % of the unseen faces of its own population.",
+    "No model guesses: each errs on {least:percent} to {most:percent}% of the unseen faces of its own population.",
     margins=[margin_below(row, GUESSING) for _, row in unseen_errors.iterrows()],
     least=own["rate"].min(),
     most=own["rate"].max(),

@@ -252,11 +252,11 @@ from_plane = {name: distance[:, names.index(name)] for name in PLOTTED}
 correlation_of = {name: np.corrcoef(from_plane[name], shown[name])[0, 1] for name in PLOTTED}
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for hair length and facial hair, of the visible score against the signed distance from the fitted hyperplane. In both the binned means rise from left to right through a cloud of single faces."}, "figure": {"name": "fig-decision-values", "caption": "Signed distance from the fitted hyperplane against the visible score of new faces. Grey: single faces; blue: means of ten equally large groups with 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for hair length and facial hair, of the visible score against the signed distance from the fitted hyperplane. In both the binned means rise from left to right through a cloud of single faces."}, "figure": {"name": "fig-decision-values", "caption": "Signed distance from the fitted hyperplane against the visible score of new faces. Grey: single faces; blue: means of ten equally large groups with 95% intervals."}}
 # Computed by faceaudit.latents.directions.fit_hyperplanes and
 # facerender.parameters.visible_scores.
 def draw_binned(axis, x, y):
-    """Single faces, and the mean with its 95 % interval in ten bins of equally many faces."""
+    """Single faces, and the mean with its 95% interval in ten bins of equally many faces."""
     axis.plot(x, y, ".", color=figures.GREY, alpha=0.25, markersize=3, rasterized=True)
     bins = pd.DataFrame({"x": x, "y": y}).groupby(pd.qcut(x, 10, labels=False))
     centre, error = bins.mean(), 1.96 * bins["y"].sem()

@@ -352,14 +352,14 @@ published = pd.DataFrame(
 single = published["icc"] / (published["raters"] - (published["raters"] - 1) * published["icc"])
 published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95% intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
 # Computed by faceaudit.annotations.agreement.agreement_table.
 fig, axes = plt.subplots(1, 2, figsize=(PHONE, 4.6), sharey=True, sharex=True)
 rows = np.arange(len(agreement))[::-1]
 for ax, name in zip(axes, ("alpha", "icc"), strict=True):
     value = agreement[name]
     whiskers = [value - agreement[f"{name}_low"], agreement[f"{name}_high"] - value]
-    ax.errorbar(value, rows, xerr=whiskers, fmt="o", capsize=4, label="here, 95 % interval")
+    ax.errorbar(value, rows, xerr=whiskers, fmt="o", capsize=4, label="here, 95% interval")
     real = published[name].reindex(agreement.index)
     ax.plot(real, rows, "D", color=figures.VERMILION, markerfacecolor="none", label="published")
     ax.set(xlabel={"alpha": "Krippendorff's alpha", "icc": "ICC of the mean"}[name])
@@ -594,23 +594,23 @@ matrix = pd.DataFrame({axis: table.mean() for axis, table in changes.items()}).T
 # %%
 leaks = pd.concat(changes, axis=1).drop(columns=[(axis, axis) for axis in AXES])
 half = norm.isf(0.025 / leaks.shape[1]) * leaks.sem()
-stowaways = pd.DataFrame({"estimate": leaks.mean(), "low": leaks.mean() - half})
-stowaways = stowaways.assign(high=leaks.mean() + half)
-stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
-really = pd.Series([actual[moves][sees] for moves, sees in stowaways.index], stowaways.index)
+unintended = pd.DataFrame({"estimate": leaks.mean(), "low": leaks.mean() - half})
+unintended = unintended.assign(high=leaks.mean() + half)
+unintended = unintended.sort_values("estimate", key=np.abs, ascending=False).head(8)
+really = pd.Series([actual[moves][sees] for moves, sees in unintended.index], unintended.index)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-unintended", "caption": "The eight largest unintended changes, with simultaneous 95% intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
 # Computed by change (above), of what faceaudit.annotations.schema.scores gives.
-labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in stowaways.index]
+labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in unintended.index]
 ax = plt.figure(figsize=(PHONE, 5.6)).gca()
 figures.forest(
-    stowaways.set_axis(labels), really.set_axis(labels), "perceived change, share of the scale", ax
+    unintended.set_axis(labels), really.set_axis(labels), "perceived change, share of the scale", ax
 )
 marks = ax.get_legend_handles_labels()[0]
-words = ["as shown", "as seen, simultaneous 95 % intervals"]
+words = ["as shown", "as seen, simultaneous 95% intervals"]
 ax.legend(marks, words, **charts.ABOVE)
 ax.locator_params(axis="x", nbins=4)
-largest = stowaways["estimate"].iloc[0]
+largest = unintended["estimate"].iloc[0]
 title = f"The largest leak is {largest:+z.3f} as seen and\n{really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 

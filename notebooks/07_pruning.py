@@ -267,12 +267,12 @@ cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "dropped": ~fr
 cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
 losses = error_rates.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95% intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95% intervals and the number of images generated."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 ax = plt.figure(figsize=(PHONE, 4.4)).gca()
 figures.bars(losses, ylabel="share dropped", ax=ax)
 ax.yaxis.set_major_locator(MultipleLocator(0.05))
-ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 ax.tick_params(labelsize=10)
 title = f"The eight cells lose {losses['rate'].min():.0%} to\n{losses['rate'].max():.0%} of their images"
 _ = ax.set_title(title, pad=32)
@@ -343,7 +343,7 @@ spans = upset.rename(columns={"change": "estimate"}).reset_index().replace("_", 
 reach = norm.isf(0.025) * spans["se"]
 spans = spans.assign(low=spans["estimate"] - reach, high=spans["estimate"] + reach)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects. Each interval is for one change alone. The title counts the changes after Holm's correction for all of them, which is stricter."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95% intervals from resampled transects. Each interval is for one change alone. The title counts the changes after Holm's correction for all of them, which is stricter."}}
 # Computed by imbalance (above) with faceaudit.effects.resampling.resampled_sums.
 unit = "change, hundredths of a standard deviation"
 drawn = panels.intervals(spans, "attribute", "axis", xlabel=unit)
@@ -406,8 +406,8 @@ assert one_annotator.between(0, 1).all()
 
 # %% tags=["hide-input"]
 claim(
-    "A single annotator errs on {dropped:percent} % of the images that are dropped "
-    "for gender, and on {kept:percent} % of those that are kept.",
+    "A single annotator errs on {dropped:percent}% of the images that are dropped "
+    "for gender, and on {kept:percent}% of those that are kept.",
     margins=[Margin(harder, harder_error)],
     dropped=alone["dropped for gender"],
     kept=alone["kept"],
@@ -519,7 +519,7 @@ ppb_error, our_error = ((one["high"] - one["low"]) / (2 * norm.ppf(0.975)) for o
 shorter = -ppb["estimate"] - 2 * abs(ours["estimate"])
 shorter_error = np.hypot(ppb_error, 2 * our_error)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95% intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
 # Computed by scipy.stats.ttest_ind.
 ax = plt.figure(figsize=(PHONE, 5.8)).gca()
 figures.forest(gaps, None, "hair length, dark − light skin", ax)

@@ -96,11 +96,11 @@ planted = {
 }
 planted = pd.concat({who: table.loc[["light", "dark"]] for who, table in planted.items()})
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95% intervals and the number of images under each bar."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 _, ax = plt.subplots(figsize=(NARROW, 4.2))
-figures.bars(planted, ylabel="plantskin’s error rate, 95 % intervals", ax=ax)
+figures.bars(planted, ylabel="plantskin’s error rate, 95% intervals", ax=ax)
 ends = {who: " → ".join(f"{100 * rate:.1f}" for rate in planted["rate"][who]) for who in groups}
 title = f"Light → dark skin, errors in %:\nwomen {ends['women']}, men {ends['men']}.\nWhich single coefficient describes both?"
 _ = ax.set_title(title, pad=32, fontsize=11)
@@ -209,7 +209,7 @@ shown.style.format("{:z.2f}", shown.columns[:3]).format("{:.0f}", "rank among 7"
 
 # %%
 def dark_minus_light(rows: pd.DataFrame) -> dict[str, float]:
-    """Difference of plantskin's error rates, with its 95 % interval over transects."""
+    """Difference of plantskin's error rates, with its 95% interval over transects."""
     by_skin = rows.groupby("skin")["error_plantskin"]
     difference = by_skin.mean()["dark"] - by_skin.mean()["light"]
     part = (rows["error_plantskin"] - by_skin.transform("mean")) / by_skin.transform("size")
@@ -225,8 +225,8 @@ raises_women = margin_above(dark_minus_light(pruned[pruned["label"] == 0]), 0)
 claim(
     "**In this run** the regression says that dark skin lowers plantskin's errors: its coefficient is "
     "{skin:z.2f}, half of the log odds ratio {ratio:z.2f}. That is true on average and false for women. From light to dark skin errors "
-    "on all faces fall from {all_light:percent} to {all_dark:percent} %, and those on women rise from "
-    "{light:percent} to {dark:percent} %.",
+    "on all faces fall from {all_light:percent} to {all_dark:percent}%, and those on women rise from "
+    "{light:percent} to {dark:percent}%.",
     margins=[
         Margin(-skin.loc["plantskin", "estimate"], skin.loc["plantskin", "sd_transect"]),
         lowers_all,
@@ -346,14 +346,14 @@ interactions = pd.concat(ratios, names=["model", "attribute", "group"])
 # %% tags=["remove-cell"]
 _ = stage.save("interactions.parquet", interactions.reset_index())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with 95 % intervals from resampling transects: one number for all faces (main effects), and one for each gender (interactions)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with 95% intervals from resampling transects: one number for all faces (main effects), and one for each gender (interactions)."}}
 # Computed by faceaudit.effects.regression.log_odds_ratios and
 # faceaudit.effects.regression.summarize_draws.
 told = interactions.xs("skin_colour", level="attribute").rename_axis(["model", "group"])
 names = {"main effects": "all faces", "Female": "women", "Male": "men"}
 ours = told.loc["plantskin"]["estimate"].rename(names)
 counted = f"n = {len(pruned):,} images of {pruned['transect'].nunique():,} transects"
-label = f"log odds ratio, dark against light,\n95 % intervals, {counted}"
+label = f"log odds ratio, dark against light,\n95% intervals, {counted}"
 figure, ax = plt.subplots(figsize=(NARROW, 5.4))
 figures.forest(told.rename(names, level="group"), ax=ax, xlabel="")
 ax.tick_params(labelsize=10)

@@ -301,7 +301,7 @@ def in_words(cells: pd.Series) -> list[str]:
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95% intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95% interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
 # Computed by faceaudit.verdicts.judged_effects.
 figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
 shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
@@ -309,7 +309,7 @@ for ax, (axis, model) in zip(axes, shown, strict=True):
     draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
     ax.set_title(f"{model}: {truth.CONTRASTS[axis]}", fontsize=11)
     ax.tick_params(labelsize=10)
-pairs = f"95 % intervals, n = {judged['n'].min():,} pairs a cell"
+pairs = f"95% intervals, n = {judged['n'].min():,} pairs a cell"
 figure.supxlabel(f"change in the error rate (points),\n{pairs}", fontsize=10)
 panels.legend_above(figure, words.index, 3)
 title = f"Cells by verdict, tolerance ±{100 * plan.tolerance:g} points\n" + "\n".join(
@@ -359,7 +359,7 @@ of_women, of_men = (planted[planted["gender"] == level]["estimate"] for level in
 averages = crowd.query("scope == 'average' and attribute == 'skin_colour'")
 mean = averages.set_index("model").loc["plantskin", "estimate"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95% intervals. Both panels have one scale."}}
 # Computed by faceaudit.effects.matched.all_matched_effects.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, MODELS[2:], strict=True):
@@ -372,7 +372,7 @@ for ax, model in zip(axes, MODELS[2:], strict=True):
     panels.name_rows(ax, [*in_words(part["cell"]), "average"])
     ax.set_title(f"{model}, n = {part['n'].min():,} pairs a cell", fontsize=11)
     ax.tick_params(labelsize=10)
-label = "change in the error rate,\ndark − light skin (points), 95 % intervals"
+label = "change in the error rate,\ndark − light skin (points), 95% intervals"
 figure.supxlabel(label, fontsize=10)
 low, high, average = map(in_points, (of_women.min(), of_women.max(), mean))
 title = f"Planted bias: women {low} and {high} points,\naverage {with_minus(average)}"
@@ -474,7 +474,7 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.3g}")
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95 % intervals, and their difference (diamond). Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95% intervals, and their difference (diamond). Both panels have one scale."}}
 # Computed by faceaudit.effects.matched.all_matched_effects and
 # faceaudit.effects.risks.score_interval.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
@@ -482,7 +482,7 @@ for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
     ax.set_title(model, fontsize=11)
     ax.tick_params(labelsize=10)
-label = f"← helped{6 * chr(160)}harmed →\nshare of pairs (%), 95 % intervals, n = {shares['n'].min():,} a cell"
+label = f"← helped{6 * chr(160)}harmed →\nshare of pairs (%), 95% intervals, n = {shares['n'].min():,} a cell"
 figure.supxlabel(label, fontsize=10)
 title = f"In {mixed.sum()} of {len(mixed)} cells (two models)\ndark skin harms some faces and helps others"
 _ = figure.suptitle(title, fontsize=11)
@@ -521,7 +521,7 @@ low, high = map(in_points, largest[["low", "high"]])
 answer = (
     "**On these made faces, dark skin changes the error rate of an audited model by "
     f"{least} points in one cell and by {most} in another.** The largest effect is on {in_words(pd.Series(largest['cell']))[0]} "
-    f"({largest['model']} model, 95 % interval {low} to {high}). With a "
+    f"({largest['model']} model, 95% interval {low} to {high}). With a "
     f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} of these "
     f"{len(states)} effects, four cells of each model, lie within it, "
     f"{(states == 'exceeds').sum()} exceed it in a test that is adjusted over the cells of the model, and "

@@ -146,7 +146,7 @@ def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
     figure.suptitle(title, fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals. The question marks are the subject of this chapter."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95% intervals. The question marks are the subject of this chapter."}}
 # Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
 # faceaudit.effects.matched.all_matched_effects (chapter 10).
 two = {"counted gap": gaps, "found effect on transects": of_women}
@@ -309,7 +309,7 @@ readings.rename(columns=dict(zip(counts, heads, strict=True))).rename_axis(None)
 # %% [markdown]
 # ## Found against true
 #
-# An honest 95 % interval contains its truth in nineteen of twenty cases, if only the draw of faces is
+# An honest 95% interval contains its truth in nineteen of twenty cases, if only the draw of faces is
 # uncertain. The next function adds
 # the truth to each found effect and asks whether the interval contains it.
 
@@ -317,10 +317,10 @@ readings.rename(columns=dict(zip(counts, heads, strict=True))).rename_axis(None)
 beside_truth = error_sources.compare_with_truth(found, true_effects)
 of_cells = beside_truth[(beside_truth["scope"] == "cell") & beside_truth["model"].isin(TRAINED)]
 caught = of_cells["contained"].sum()
-by_chance = 0.05 * len(of_cells)  # of which a 95 % interval leaves out its truth
+by_chance = 0.05 * len(of_cells)  # of which a 95% interval leaves out its truth
 print(f"{caught} of {len(of_cells)} intervals contain the truth")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95 % intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95% intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth.
 PEOPLE = {"female": "women", r"\bmale": "men"}
 short = {"skin_colour": "skin", "hair_length": "hair", "gender": "gender"}
@@ -354,7 +354,7 @@ _ = ax.set_title(title, fontsize=12)
 # [twenty other seeds](#twenty-other-seeds).
 
 # %% [markdown]
-# ## The staircase from truth to found effect
+# ## From the truth to the found effect, step by step
 #
 # Why does a found effect differ from the truth? We repeat the experiment in several versions. Each one
 # takes one more step from the ideal to the real experiment:
@@ -621,7 +621,7 @@ one = 100 * climbed.loc[farthest, until_found]
 reach = 100 * verdicts.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, bars from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-steps-from-truth", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95% intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
 # Computed by faceworld.scorecard.error_sources.contributions; standard errors by step_errors
 # (above).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 7.4), height_ratios=[8, 6])
@@ -847,7 +847,7 @@ ROWS = {
 four = {name: table.loc[list(AUDITED), INTERVAL].astype(float) for name, table in ROWS.items()}
 four = pd.concat(four, names=["number", "model"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95% intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
 # Computed by change_on_counted (above), faceworld.scorecard.truth.true_effects,
 # statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
 # faceaudit.effects.matched.all_matched_effects (chapter 10).
@@ -1245,7 +1245,7 @@ glue(
         "**Each number is about other faces, and each has its own truth.** For the counted women we change "
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
         f"gap ({' and '.join(AUDITED)}). If we change only the length of their hair, it changes by {by_hair_alone} points. On the made faces, {caught} of {len(of_cells)} intervals of the "
-        "experiment contain the true effect of their cell (95 % would be "
+        "experiment contain the true effect of their cell (95% would be "
         f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together; [](tour) has twenty other runs). "
         f"An ideal experiment with other faces lies {100 * distance_of['A exact']:.1f} points from its truth, by luck alone (root mean square over the "
         f"cells). With the experiment's own faces it lies {100 * distance_of['A2 base faces']:.1f} points away, and the found effects lie "
@@ -1270,7 +1270,7 @@ glue(
 # ```{exercise} How large must the experiment be? (10 minutes, medium)
 # :label: exercise-size
 # Find the widest interval of a found effect (arm `C crowd` in the table `rungs`). How many transects would
-# make it half as wide? Which steps of the staircase would more transects make smaller?
+# make it half as wide? Which steps between truth and found effect would more transects make smaller?
 #
 # **Check:** simulate it. Repeat the pairs of that cell as often as you propose, and compute the interval
 # with `effects.paired_interval`. Its width should be about half.
@@ -1341,11 +1341,11 @@ for model in AUDITED:
 # ## Takeaways
 #
 # - Every true effect belongs to a population. Name the faces before you compare two numbers.
-# - A found effect is the truth plus a staircase of steps. More faces make only the luck of the draw smaller.
+# - A found effect is the truth plus the sum of the steps. More faces make only the luck of the draw smaller.
 # - In this run, the skin of the counted women explains a part of the counted gap. Their hair length is asked in
 #   the same way, and Shapley shares divide the effect of both.
 #
-# **Next:** [](12_hidden_attributes) follows one step of the staircase: parameters that move along unasked.
+# **Next:** [](12_hidden_attributes) follows one of the steps: parameters that move along unasked.
 
 
 # %% tags=["remove-cell"]

@@ -324,7 +324,7 @@ def draw_parts(across: int, height: float, title: str) -> None:
 # Computed by faceworld.scorecard.error_sources.typical_size.
 draw_parts(1, 10, title.replace(": ", ":\n") + "\n")
 
-# %% tags=["wide", "hide-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
+# %% tags=["wide", "hide-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95% intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
 # Computed by faceworld.scorecard.error_sources.typical_size.
 draw_parts(2, 7, title)
 
@@ -462,7 +462,7 @@ bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 # %%
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "The attribute's part in each effect: expected from leakage times effect (horizontal), and measured by giving every image its base face's value (vertical, 95 % intervals). Twelve cells for each model. A mark without an interval is an effect in which no answer changed."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "The attribute's part in each effect: expected from leakage times effect (horizontal), and measured by giving every image its base face's value (vertical, 95% intervals). Twelve cells for each model. A mark without an interval is an effect in which no answer changed."}}
 # Computed by faceworld.scorecard.truth.parameter_effects.
 figure, ax = plt.subplots(figsize=(NARROW, 4.8))
 for name, rows in bias.groupby("model", sort=False):

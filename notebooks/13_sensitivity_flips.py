@@ -111,9 +111,9 @@ def with_interval(table, form, missing="no codes"):
 #
 # ```{glue:figure} invented-figure
 # :name: fig-flips-invented
-# :alt: One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit with the learned generator, an open diamond for the change that is made by hand. A word beside each row with an effect in the audit says whether the change by hand has the same sign, is open, or shows that the effect is invented.
+# :alt: One row per attribute with two estimates and their 95% intervals: a filled dot for the audit with the learned generator, an open diamond for the change that is made by hand. A word beside each row with an effect in the audit says whether the change by hand has the same sign, is open, or shows that the effect is invented.
 #
-# Change of the smile score, with 95 % intervals over faces. A word marks each effect of the audit. *Same sign*: the
+# Change of the smile score, with 95% intervals over faces. A word marks each effect of the audit. *Same sign*: the
 # interval by hand lies on the same side of zero as the dot. If not, *open*: it includes the dot. *Invented*: it excludes the
 # dot. Drawn under [](#known-truth-flips).
 # ```
@@ -156,7 +156,7 @@ classifier = networks.train_classifier(renders[seen], smiles[seen], path, **sett
 # A score of one half or more counts as a smile, here and everywhere below. We tuned this threshold on no
 # data. How often is the classifier right on faces that it has never seen? The paper's Table 1 asks the same
 # by attribute. [Note N9](n09_replication_gallery) repeats that table, and shows [an error](#erratum-male) in the paper's.
-# We count by attribute, too, and keep the result for that note. The table has all held-out faces, with Wilson 95 % intervals.
+# We count by attribute, too, and keep the result for that note. The table has all held-out faces, with Wilson 95% intervals.
 
 # %%
 SMILES = 0.5
@@ -381,7 +381,7 @@ significant = p_holm.index[p_holm < plan.level]
 
 # %%
 net = flips.xs(("+", "net"), level=("direction", "measure"))
-shown = with_interval(100 * net, "+z.1f").rename("net flips in % [95 % interval]").to_frame()
+shown = with_interval(100 * net, "+z.1f").rename("net flips in % [95% interval]").to_frame()
 shown["interval excludes zero"] = clear(net)
 shown["p, adjusted"] = p_holm.map("{:.2f}".format)
 shown["clear of zero"] = p_holm < plan.level
@@ -448,7 +448,7 @@ glue("rates", Markdown(f"{verdict}\n\n{printed}"), display=False)
 rates = flips.pivot_table("estimate", ["vector", "direction"], "measure")
 either = rates["joint_01"] + rates["joint_10"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals. After Figure 8 of the workshop paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95% intervals. After Figure 8 of the workshop paper."}}
 # Computed by faceaudit.sensitivity.measures.flips.
 title = formatting.with_minus(
     f"A step flips {either.min():.0%} to {either.max():.0%} of the answers;\n"
@@ -471,7 +471,7 @@ for suffix, (sign, colour, hatch, label) in sides.items():
 axis.set_yticks(places, [f"{name.replace('_', ' ')} {way}" for name, way in rows])
 axis.set_ylim(-0.7, len(rows) - 0.3)
 axis.grid(axis="y", visible=False)
-axis.xaxis.set_major_formatter(lambda value, _: f"{100 * abs(value):.3g} %")
+axis.xaxis.set_major_formatter(lambda value, _: f"{100 * abs(value):.3g}%")
 axis.set_xlabel(f"share of {len(z)} codes that flip (joint)")
 _ = axis.set_title(title, pad=24, fontsize=12)
 
@@ -660,7 +660,7 @@ title = (
     f"By hand: {', '.join(sorted_by_hand[:2])},\n{', '.join(sorted_by_hand[2:])}"
 )
 
-# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "One row per attribute with two estimates and their 95% intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.sensitivity.measures.mean_changes; the diamonds by
 # faceworld.scorecard.flips.KnownTruth.changes_by_hand.
 places = np.arange(len(order))
@@ -728,7 +728,7 @@ along_fitted = known_truth.changes(steps, "fitted")
 fitted = compare_sensitivities(along_fitted, truth)
 compared = fitted.loc[known]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples of the face world. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples of the face world. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95% intervals, and the truth by intervention."}}
 # Computed by faceworld.scorecard.flips.compare_sensitivities.
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(compared))).gca()
 figures.forest(

@@ -176,7 +176,8 @@ def draw_from_group(group: str) -> dict[str, np.ndarray]:
 
 # %% [markdown]
 # Training uses a *margin loss*: a picture must lie nearer to its own person than to all others, by a margin.
-# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. We keep the part
+# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`, and their names say so.
+# They are small, and have learned from drawn faces: they are not the published networks of these names. We keep the part
 # that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
 # %%
@@ -778,7 +779,7 @@ shaved = verification.similarity(recognisers[names[0]](bald), ends)
 hairless = hairless[["seed_first", "group", "attribute", "step", "similarity"]]
 hairless = hairless.assign(without=shaved)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95% intervals over seeds. Note N9 has the groups one by one."}}
 # Computed by faceaudit.verification.prototypes.step_effects.
 unit = {"pose": "°", "expression": "", "age": "", "light": ""}
 names_of = [
@@ -876,7 +877,7 @@ print(f"The five answers {middle} give {sum(middle) / 20}, which is the limit.")
 # ```{exercise} Pairs that cannot fail (10 minutes, medium)
 # :label: exercise-self-pairs
 #
-# A paper reports that 4 % of genuine pairs are rejected. Every prototype is paired with itself in each of four <!-- paper -->
+# A paper reports that 4% of genuine pairs are rejected. Every prototype is paired with itself in each of four <!-- paper -->
 # sequences of five pictures. Which share of the pairs that can fail are rejected?
 #
 # **Check:** your factor is the same for every threshold below perfect similarity.
@@ -916,7 +917,7 @@ print(f"{0.04 / can_fail:.3f} of the pairs that can fail")
 smiles = steps.loc[steps["attribute"] == "expression", "estimate"]
 answer = (
     f"**Answer.** At its threshold of {at:.2f} the first network rejects {shares['fnmr']} of the pairs of one "
-    f"made person and accepts {shares['fmr']} of the pairs of two. In brackets are 95 % intervals over seeds. They take the threshold as "
+    f"made person and accepts {shares['fmr']} of the pairs of two. In brackets are 95% intervals over seeds. They take the threshold as "
     f"given, which rests on {HELD_OUT * len(GROUPS)} people. Pictures of these differ more: {of_fresh['rejected']:.0%} of their pairs of one person are rejected. A single step costs most at *{costly}*: "
     f"the similarity changes by {steps['estimate'].min():+.2f}. A step of expression changes it by "
     f"{smiles.min():+.4f} at most. Nine simulated raters call {said_of['positive']:.1%} of the pairs of one "

@@ -84,7 +84,7 @@ n_boot = 1000
 # :name: fig-groups
 # :alt: Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold.
 #
-# Both error rates of the first recogniser in six groups, at one threshold for all. Lines are 95 % intervals over
+# Both error rates of the first recogniser in six groups, at one threshold for all. Lines are 95% intervals over
 # seeds. Is it harder on some groups? Drawn under [](#error-curves-of-groups).
 # ```
 
@@ -156,7 +156,7 @@ fixed = {
     for name in names
 }
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one for each recogniser, with false non-match rate against false match rate for six groups; triangles mark the threshold."}, "figure": {"name": "fig-curves-all", "caption": "Error curves of six groups, all attributes together (after the paper's figure 6; by attribute in note N9). Triangles: the rates at the one threshold. Bands: 95 % intervals of the FNMR."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one for each recogniser, with false non-match rate against false match rate for six groups; triangles mark the threshold."}, "figure": {"name": "fig-curves-all", "caption": "Error curves of six groups, all attributes together (after the paper's figure 6; by attribute in note N9). Triangles: the rates at the one threshold. Bands: 95% intervals of the FNMR."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap and
 # faceaudit.verification.curves.fixed_threshold.
 figure, axes = plt.subplots(2, 2, figsize=(4.8, 5.8), sharex=True, sharey=True)
@@ -204,7 +204,7 @@ def as_panels(rates: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
 some = judged(names[0], matches[T])
 at_door = verification.vertex_bootstrap(*some, **boot, thresholds=[thresholds[names[0]]]).curves
 shares = {
-    rate: f"{100 * at_door[rate].min():.1f} to {100 * at_door[rate].max():.1f} %" for rate in KINDS
+    rate: f"{100 * at_door[rate].min():.1f} to {100 * at_door[rate].max():.1f}%" for rate in KINDS
 }
 
 # %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "The figure at the top of this page."}}
@@ -295,7 +295,7 @@ def compare(match: pd.Series) -> pd.DataFrame:
 
 
 # %% [markdown]
-# A difference *exceeds* the tolerance if its 95 % interval lies outside, and is *within* if its narrower interval, at ninety per cent, lies
+# A difference *exceeds* the tolerance if its 95% interval lies outside, and is *within* if its narrower interval, at ninety per cent, lies
 # inside ([](10_matched_pairs)). Else it is *inconclusive*: undecided. {term}`Holm's procedure` adjusts over a family that the plan
 # names: all groups and measures of the three skewed networks. The control is judged by itself.
 
@@ -304,7 +304,7 @@ family = plan.families["error rates by group"]
 gaps = compare(matches[T])
 family.check(gaps[["recogniser", "measure", "group"]].itertuples(index=False, name=None))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of five groups to European male faces for four recognisers, in false non-matches on the left and false matches on the right, with intervals and a shaded band of tolerance."}, "figure": {"name": "fig-gaps", "caption": "Error rates at one threshold for all, minus those of European-looking men. The tolerance is shaded. Thin lines are 95 % intervals, which decide on *exceeds*. Thick lines are intervals at ninety per cent, which decide on *within*."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of five groups to European male faces for four recognisers, in false non-matches on the left and false matches on the right, with intervals and a shaded band of tolerance."}, "figure": {"name": "fig-gaps", "caption": "Error rates at one threshold for all, minus those of European-looking men. The tolerance is shaded. Thin lines are 95% intervals, which decide on *exceeds*. Thick lines are intervals at ninety per cent, which decide on *within*."}}
 # Computed by faceaudit.verification.bootstrap.disparities.
 figure, axes = plt.subplots(1, 2, figsize=(4.8, 7.8), sharex=True, sharey=True)
 rows = [(name, group) for name in names for group in (None, *GROUPS) if group != REFERENCE]
@@ -399,7 +399,7 @@ by_set = over.xs("difference", level="row")
 by_set["p_holm"] = holm(by_set["p"])
 plan.families["training sets"].check(by_set.swaplevel().index)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95 % intervals over faces and trainings. Note N6 shows every network."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95% intervals over faces and trainings. Note N6 shows every network."}}
 # Computed by faceaudit.verification.composition.training_effects.
 held = by_set["p_holm"] < plan.level
 sets = {name: name.title().replace("Mostly", "mostly") for name in skewed}
@@ -483,7 +483,7 @@ every = pd.concat(
     for name, (told, match) in product(names, yardsticks.items())
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with intervals for four recognisers: both error rates by the crowd's consensus and by known identity."}, "figure": {"name": "fig-yardstick", "caption": "Both error rates of each network at its threshold, by two yardsticks, with 95 % intervals over seeds. The pairs are the same."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with intervals for four recognisers: both error rates by the crowd's consensus and by known identity."}, "figure": {"name": "fig-yardstick", "caption": "Both error rates of each network at its threshold, by two yardsticks, with 95% intervals over seeds. The pairs are the same."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 figure = panels.intervals(every, "row", "yardstick", "panel", across=1)
 figure.set_size_inches(4.8, 5)
@@ -657,7 +657,7 @@ assert np.isclose(with_them, 0.8 * without)
 # ```{exercise} Pairs or seeds? (15 minutes, medium)
 # :label: exercise-vertices
 #
-# Take the false match rate of the control, all groups together. Compute a 95 % interval as if all pairs were
+# Take the false match rate of the control, all groups together. Compute a 95% interval as if all pairs were
 # independent (`score_interval`). Compare it with the one from the vertex bootstrap. Which of two should one raise to
 # narrow the second: the number of pairs of each seed, or the number of seeds?
 #

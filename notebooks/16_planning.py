@@ -617,7 +617,7 @@ scores = {r: seen[r]["hair_length"] for r in RATERS} | {MANY: many / 4}
 
 # %%
 def slope(part: pd.DataFrame, model: str, score: pd.Series) -> dict[str, float]:
-    """Change of a model's error rate per unit of a score, with its 95 % interval."""
+    """Change of a model's error rate per unit of a score, with its 95% interval."""
     design = sm.add_constant(score[part.index].to_numpy())
     line = sm.OLS(part[f"error_{model}"], design)
     fit = line.fit(cov_type="cluster", cov_kwds={"groups": part["transect"]})
@@ -736,7 +736,7 @@ print(f"The bounds are {width:.0f} points wide")
 summary.loc[["all", "pruned"], ["distance from truth", "width of interval"]].style.format("{:.1f}")
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95% intervals. Grey bars: worst-case bounds."}}
 # Computed by faceaudit.effects.matched.pruning_bounds.
 def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     """Effects before and after pruning over the worst-case bounds, a row per effect."""
@@ -864,7 +864,7 @@ glue(
     "answer",
     Markdown(
         with_minus(
-            f"An average effect of {100 * PLANNED.difference:g} points, at an error rate of {100 * PLANNED.base_rate:g} %, needs at least "
+            f"An average effect of {100 * PLANNED.difference:g} points, at an error rate of {100 * PLANNED.base_rate:g}%, needs at least "
             f"{two['nothing pruned']:,} transects, and {two['two thirds kept']:,} if pruning leaves two thirds of the images. One cell in its "
             f"family of tests needs {for_family['cell, in its family']['the difference above']:,}. With its "
             f"{audit['transect'].nunique():,} transects the audit of this book can overlook effects of "

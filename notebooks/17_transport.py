@@ -77,7 +77,7 @@ n_raters = 5
 # :alt: Four rows, one per model. Each has three marks with intervals for the error rate of women with dark skin minus that of women with light skin: in the transects' own mix, predicted for the portraits, and observed in the portraits. The observed mark lies to the right of the two others for the trained models.
 #
 # The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by
-# reweighting the transects, and observed; 95 % intervals, n images.
+# reweighting the transects, and observed; 95% intervals, n images.
 # Drawn under [](#reweight-the-strata).
 # ```
 
@@ -372,7 +372,7 @@ both = pd.concat(mixes, names=["data"]).reset_index("data")
 both["data"] = pd.Categorical(both["data"], list(mixes))
 pairs = error_rates.matched_groups(both, "data", STRATA, "error_fairface-like")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95% Wilson intervals. On the dashed line a stratum errs alike in both."}}
 # Computed by faceaudit.effects.error_rates.matched_groups and
 # faceaudit.effects.error_rates.stratified_errors.
 over = (there["rate"] > here["rate"]).sum()
@@ -411,7 +411,7 @@ clarity = {
 clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
 clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95% Wilson intervals, n images."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 ax = plt.figure(figsize=(4.8, 4.6)).gca()
 for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=False)):

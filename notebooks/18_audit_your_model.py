@@ -154,7 +154,7 @@ def audit_of_the_table() -> faceaudit.AuditResult:
     )
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95% intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
 # Computed by faceaudit.table.
 draw_report(audit_of_the_table())
 
@@ -350,7 +350,7 @@ truth_known = cells.dropna(subset=["truth", "low"])
 inside = truth_known["truth"].between(truth_known["low"], truth_known["high"])
 intervals_held, intervals = int(inside.sum()), len(inside)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95% intervals and the truth by intervention."}}
 # Computed by faceaudit.generator; the truth by faceworld.audit.World.truth.
 drawn = cells.set_index("change")
 ax = plt.figure(figsize=(PHONE, 7)).gca()
@@ -358,6 +358,16 @@ figures.forest(drawn[NUMBERS[:3]], drawn["truth"], "change of the error rate (po
 ax.tick_params(labelsize=10)
 title = f"{intervals_held} of {intervals} intervals hold the truth"
 _ = ax.figure.suptitle(title, fontsize=12)
+
+# %% tags=["hide-input"]
+question(
+    "{held} of {n} intervals hold the truth. Do more intervals miss than the one in twenty that chance "
+    "allows?",
+    margin=1 - intervals_held / intervals - 0.05,
+    error=np.sqrt(0.05 * 0.95 / intervals),
+    held=intervals_held,
+    n=intervals,
+)
 
 # %% [markdown]
 # ### How far to trust it
@@ -520,7 +530,7 @@ rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("gro
 # %% tags=["remove-cell"]
 results["recogniser"] = of_pairs.verdict
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95 % intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95% intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
 figure, axes = plt.subplots(1, 2, figsize=(PHONE, 4.2), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
@@ -840,7 +850,7 @@ if study == EXAMPLE:
     )
     meant = as_set.effects.set_index(["axis", "cell"])
 
-# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
+# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95% intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
 # Computed by faceaudit.generator; the truth by faceworld.scorecard.truth.true_effects.
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
 ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()

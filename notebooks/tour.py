@@ -126,13 +126,13 @@ seen = sitters[np.concatenate(typical)]
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95% intervals."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
 dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light"))
 ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.8)).gca())
 ax.set_xlabel("perceived gender")
 _ = ax.set_title(
-    f"The {audited} model errs on {100 * dark:.0f} % of\ndark-skinned and {100 * light:.0f} % of light-skinned women",
+    f"The {audited} model errs on {100 * dark:.0f}% of\ndark-skinned and {100 * light:.0f}% of light-skinned women",
     fontsize=12,
     pad=28,
 )
@@ -159,7 +159,7 @@ claim(
 # light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
 # Then do the same with the length of their hair, and with both.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95% intervals."}}
 # Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
 # faceworld.scorecard.counted_gap.take_apart (chapter 11).
 apart = {name: pd.DataFrame(experiment["gap_taken_apart"][name]).T for name in BOTH}
@@ -220,7 +220,7 @@ Markdown(
 # %% tags=["remove-cell"]
 short = (portraits["hair"] == "short")[portraits["label"] == 0]
 short = short.groupby(portraits["skin"], observed=True).mean()
-tie = [f"{100 * short[skin]:.0f} % of {skin}" for skin in ("dark", "light")]
+tie = [f"{100 * short[skin]:.0f}% of {skin}" for skin in ("dark", "light")]
 OTHER = "other differences between the groups"
 HAIR_ALONE = "hair length alone"
 
@@ -299,8 +299,8 @@ Markdown(
 # %% tags=["hide-input"]
 leak = projection["leakage_mean"]
 claim(
-    "Scores are estimates, so in the faces the other attributes still move a little. Along the dual basis they move by {dual:percent} % of the intended change, on "
-    "average over the annotated attributes. By the paper's formula it is {printed:percent} %, and along the raw directions it is {raw:percent} %. "
+    "Scores are estimates, so in the faces the other attributes still move a little. Along the dual basis they move by {dual:percent}% of the intended change, on "
+    "average over the annotated attributes. By the paper's formula it is {printed:percent}%, and along the raw directions it is {raw:percent}%. "
     "An attribute that raters were not asked about may move along all three.",
     margins=[Margin(**margin) for margin in projection["leakage_margins"]],
     title="The dual basis leaks least",
@@ -379,7 +379,7 @@ Markdown(
 found_cells = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
 found_cells = found_cells.set_index(["attribute", "cell"]).sort_index()
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four intervals of the effect of dark skin on the error rate, one for each cell of perceived gender and hair length, with a diamond for the true effect in each."}, "figure": {"name": "fig-tour-cells", "caption": "Effect of dark skin on the error rate of one model on these made faces, cell by cell. Bars are 95 % intervals of the experiment, diamonds the true effects."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four intervals of the effect of dark skin on the error rate, one for each cell of perceived gender and hair length, with a diamond for the true effect in each."}, "figure": {"name": "fig-tour-cells", "caption": "Effect of dark skin on the error rate of one model on these made faces, cell by cell. Bars are 95% intervals of the experiment, diamonds the true effects."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 11).
 rows = found_cells.loc["skin_colour"]
 rows = rows[rows.index.str.contains(",")].sort_index(ascending=True)  # no averages
@@ -431,7 +431,7 @@ cells = sum(count for part in in_cells.values() for count in part.values())
 unpruned = sum(experiment["missed_cells"]["C crowd"].values())
 
 # %% [markdown]
-# How good is the method in general? A method *covers* if nineteen in twenty of its 95 % intervals hold the truth. [](n01_truth_scorecard) repeats the audit many
+# How good is the method in general? A method *covers* if nineteen in twenty of its 95% intervals hold the truth. [](n01_truth_scorecard) repeats the audit many
 # times with *ideal* pairs. In these one attribute moves and no other, and labels are perfect. The other way
 # is to *adjust*: a regression on portraits gets the confounders as further variables.
 
@@ -458,9 +458,9 @@ in_audits = in_audits.assign(held=in_audits["held"].astype(float))
 in_audits = in_audits.pivot_table("held", "audit", "model")
 of_pairs = in_audits[in_audits.mean().idxmin()]  # a share in each audit, whose cells share faces
 claim(
-    "In {audits} repeated audits the intervals of ideal pairs hold the truth of a cell in {pairs:percent} % on "
+    "In {audits} repeated audits the intervals of ideal pairs hold the truth of a cell in {pairs:percent}% on "
     "average. Those of a regression on portraits, with five confounders measured, hold theirs in "
-    "{adjustment:percent} %. For each method this is the model with its lowest share. Part of the difference is built in: "
+    "{adjustment:percent}%. For each method this is the model with its lowest share. Part of the difference is built in: "
     "portraits have raters' labels, and some of their confounders were not measured.",
     margins=[
         Margin(of_pairs.mean() - 0.9, of_pairs.sem()),
@@ -505,7 +505,7 @@ biases = {asked: with_ends(asked, "paper's logit", "bias") for asked in ("averag
 claim(
     "The paper's regression has one coefficient for everybody. On ideal transects its average over everybody has a bias of at most "
     "{average:.2f} points. It is wrong for cells: there its bias reaches {cells:.1f} points. *Enough* "
-    "means a small bias. Where its intervals do worst, they hold the average in {coverage:percent} % of audits.",
+    "means a small bias. Where its intervals do worst, they hold the average in {coverage:percent}% of audits.",
     margins=[
         *(margin_below(row, 0.01) for _, row in biases["average"].iterrows()),
         margin_above(biases["part"].iloc[-1], 0.05),
@@ -613,7 +613,7 @@ strictest = (genuine["hcic"] > limit + 1e-9).groupby(genuine["seed_first"])
 # Pairs of one seed go together: what each seed adds to the share.
 each_seed = strictest.sum() - max(wrong.values()) * strictest.size()
 claim(
-    "Of the pairs that show one person, raters fail to say so in {low:percent} to {high:percent} %, "
+    "Of the pairs that show one person, raters fail to say so in {low:percent} to {high:percent}%, "
     "depending on how much doubt is allowed. A recogniser that is right counts as wrong on these pairs.",
     margins=[
         Margin(max(wrong.values()) - 0.05, (each_seed**2).sum() ** 0.5 / len(genuine)),
@@ -654,7 +654,7 @@ claim(
 
 # %% tags=["hide-input"]
 def error_of(row):
-    """Standard error of an estimate with an interval of 95 %."""
+    """Standard error of an estimate with an interval of 95%."""
     return (row["high"] - row["low"]) / (2 * Z)
 
 
@@ -734,7 +734,7 @@ def asked_of_beards(name):
     errors = drawn["errors_counted"][name]
     n = max(errors["faces"], 1)
     return question(
-        "Among all of these faces, with or without a beard, the {name} model errs on {n}, and {k} of these {n} have a beard ({part:percent} %).",
+        "Among all of these faces, with or without a beard, the {name} model errs on {n}, and {k} of these {n} have a beard ({part:percent}%).",
         margin=errors["faces_with_beard"] / n - share,
         error=np.sqrt(share * (1 - share) / n),
         part=errors["faces_with_beard"] / n,
@@ -749,7 +749,7 @@ transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
 pruning_breaks = question(
     "**With other faces, too, would fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
-    "and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent} % of the kept images.",
+    "and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent}% of the kept images.",
     margin=0.5 - whole,
     error=8 * np.sqrt(complete * (1 - complete / transects)) / pruned["kept_adults"],
     kept=pruned["kept_adults"],
@@ -767,7 +767,7 @@ asked = [
     faces_matter.data,
     moved_along.data,
     "**Are beards more frequent where a model errs?** The experiment takes beards off. Without this step, "
-    f"{100 * share:.1f} % of the faces made with a woman's shape would have a visible one ([chapter 5](05_transect_generation.html)). "
+    f"{100 * share:.1f}% of the faces made with a woman's shape would have a visible one ([chapter 5](05_transect_generation.html)). "
     f"{' '.join(map(asked_of_beards, BOTH))}",
     pruning_breaks.data,
 ]

@@ -32,7 +32,7 @@
 # refused
 # : It was decided against. The row says why.
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 import pandas as pd
 from IPython.display import Markdown
 from myst_nb import glue
@@ -42,7 +42,7 @@ from helpers.artifacts.lineage import ROOT
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 rows = pd.read_csv(ROOT / "book" / "papers.csv", dtype=str, keep_default_na=False)
 rows["here"] = "**" + rows["state"] + "**: " + rows["where"] + " " + rows["reason"]
 counts = pd.crosstab(rows["paper"], rows["state"], margins=True, margins_name="all")
@@ -51,7 +51,7 @@ counts = counts.loc[
 ]
 glue("counts", Markdown(counts.to_markdown()), display=False)
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 for paper, some in rows.groupby("paper"):
     listed = some[["id", "here", "what", "number", "place"]]
     glue(paper, Markdown(listed.to_markdown(index=False, disable_numparse=True)), display=False)

@@ -40,12 +40,12 @@ from helpers.figures import panels
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 figures.style()
 manifest = json.loads((ROOT / "audits/published/manifest.json").read_text("utf-8"))
 plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 results = artifacts.load("19_published_models", "results.json", profile)
 measured, again, by_people, dimmed = (
     pd.DataFrame(results[name])
@@ -78,7 +78,7 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # and little else that is measured, the second moves a look.
 
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
     """Changes of an answer along both skin axes, hair, and the controls, for a figure."""
     changes = pd.concat([measured.query("change != 'medium skin'"), by_people, dimmed])

@@ -26,6 +26,15 @@
 #
 # **Is it their skin?**
 
+# %% [markdown] tags=["slide"]
+# ## Twelve faces, as they come
+#
+# Twelve different faces. Skin, hair, light and look all differ at once.
+#
+# ![Twelve drawn faces of adults, with other skin, hair, light and expression each.](faces/01.png)
+#
+# *Name three things in which the first two faces differ.*
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 
@@ -94,8 +103,8 @@ gap = 100 * (rates["dark"] - rates["light"])
 # %% [markdown]
 # ## Exercise 2. How sure? (9 minutes)
 #
-# Give Wilson's 95 % interval of the error rate on dark-skinned women, in percent: `interval = [100 * low, 100 * high]`.
-# (Wilson's interval never leaves 0 to 100 %, also if errors are few.) `proportion_confint(errors, faces, method="wilson")`
+# Give Wilson's 95% interval of the error rate on dark-skinned women, in percent: `interval = [100 * low, 100 * high]`.
+# (Wilson's interval never leaves 0 to 100%, also if errors are few.) `proportion_confint(errors, faces, method="wilson")`
 # returns `low` and `high` as shares, from the number of errors and the number of faces.
 
 # %% tags=["solution"]

@@ -56,6 +56,15 @@ def draw(stays, title="", width=5.5):
 # - What stayed the same?
 
 # %% [markdown] tags=["slide"]
+# ## The same five faces, twice
+#
+# Above with light skin, below with dark skin. All else is as it was.
+#
+# ![Five drawn faces with light skin, and below the same five faces with dark skin.](faces/02.png)
+#
+# *Can you find anything else that changed?*
+
+# %% [markdown] tags=["slide"]
 # ## Pictures as they come
 #
 # Each picture comes from an album. The album decides which skin is common in it, and which hair.
@@ -183,7 +192,7 @@ luck = np.random.default_rng(2).random((4, 20_000))
 def world(dark=None, short=None):
     """The faces of a small world. What you pass is set by hand, for all faces."""
     album = luck[0] < 0.5  # one of two albums
-    seen_dark = luck[1] < np.where(album, 0.8, 0.2)  # 80 % are dark in it, 20 % in the other
+    seen_dark = luck[1] < np.where(album, 0.8, 0.2)  # 80% are dark in it, 20% in the other
     seen_short = luck[2] < np.where(album, 0.7, 0.2)
     faces = pd.DataFrame({"album": album, "dark": seen_dark, "short": seen_short})
     faces = faces if dark is None else faces.assign(dark=dark)

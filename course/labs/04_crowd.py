@@ -27,6 +27,15 @@
 # *Predict:* how often do all five raters give the same answer?
 
 # %% [markdown] tags=["slide"]
+# ## Faces in the middle of the scale
+#
+# What would five raters say about their gender?
+#
+# ![Six drawn faces whose perceived gender is set to the middle of its scale.](faces/04.png)
+#
+# *Write down your six answers before you talk.*
+
+# %% [markdown] tags=["slide"]
 # ## Five answers to one question
 
 # %% tags=["slide"]
@@ -50,7 +59,7 @@ for row, image in enumerate(shown):
 ax.set_xticks(range(5), ATTRIBUTES["gender"])
 ax.set_yticks(range(6), [f"image {number}" for number in range(1, 7)])
 equal = 100 * (counts["gender"] == 5).any(axis=1).mean()
-ax.set_title(f"All five raters agree exactly on {equal:.0f} % of the images")
+ax.set_title(f"All five raters agree exactly on {equal:.0f}% of the images")
 ax.spines[:].set_visible(False)
 
 # %% [markdown] tags=["slide"]
@@ -216,7 +225,7 @@ differ = 100 * (images["first"] != images["label"]).mean()
 # %% tags=["solution"]
 # An error is an answer of the model that differs from the label.
 rate_by_one = 100 * (images["model_says"] != one_label).mean()
-print(f"by five raters {100 * wrong.mean():.2f} %, by one {rate_by_one:.2f} %")
+print(f"by five raters {100 * wrong.mean():.2f}%, by one {rate_by_one:.2f}%")
 
 # %% tags=["check"]
 check("crowd-rate", rate_by_one)

@@ -26,6 +26,15 @@
 # *Predict:* a tenth of the images goes. How many sets of eight matched faces stay whole?
 
 # %% [markdown] tags=["slide"]
+# ## Hair grows
+#
+# Two faces, from short to long hair. The middle of the scale is neither.
+#
+# ![Two drawn faces in a row each; from left to right their hair grows from short to shoulder length.](faces/05.png)
+#
+# *Which of these pictures would you leave out?*
+
+# %% [markdown] tags=["slide"]
 # ## A rule is a band of scores
 
 # %% tags=["slide"]
@@ -46,7 +55,7 @@ for level, (name, colour) in enumerate([("made short", "peru"), ("made long", "s
 ax.axvspan(band.left - 0.025, band.right + 0.025, color="grey", alpha=0.3, zorder=0)
 inside = images["hair_length"].between(band.left - 1e-9, band.right + 1e-9).mean()
 ax.set(xlabel="perceived hair length", ylabel="images")
-ax.set_title(f"The grey band drops {100 * inside:.0f} % of the images")
+ax.set_title(f"The grey band drops {100 * inside:.0f}% of the images")
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
 
@@ -138,7 +147,7 @@ in_pairs.head(3)
 # Do the same for transects. The mean of true and false is a share.
 in_transects = images.groupby("transect")["kept"].all()
 shares = [100 * stays.mean() for stays in (images["kept"], in_pairs, in_transects)]
-print([f"{share:.1f} %" for share in shares])
+print([f"{share:.1f}%" for share in shares])
 
 # %% tags=["check"]
 check("kept-shares", shares)

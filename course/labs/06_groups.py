@@ -28,6 +28,15 @@
 #
 # *Predict:* which group would you repair first?
 
+# %% [markdown] tags=["slide"]
+# ## Four groups, other faces in each
+#
+# Above light skin, below dark skin; at the left short hair, at the right long hair.
+#
+# ![Twelve drawn women in four groups of three, by skin colour and hair length.](faces/06.png)
+#
+# *Three faces to a group: how sure could you be of a rate?*
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,7 +54,7 @@ with plt.rc_context(LARGE):
     reach = [rate - low, high - rate]
     ax.errorbar(rate, names, xerr=reach, fmt="o", ms=8, color="#0072B2", capsize=4)
     ax.invert_yaxis()
-    ax.set(xlabel="wrong answers (%), 95 % interval")
+    ax.set(xlabel="wrong answers (%), 95% interval")
     ax.set_title(f"The highest rate is {rate.max() / rate.min():.1f} times the lowest")
     fig.canvas.draw()
 
@@ -59,7 +68,7 @@ with plt.rc_context(LARGE):
 # %% [markdown] tags=["slide"]
 # ## Small groups show large rates, and small ones
 #
-# The grey band holds 95 % of the rates that chance makes.
+# The grey band holds 95% of the rates that chance makes.
 
 # %% tags=["slide"]
 n = np.geomspace(30, 2000, 200)
@@ -81,17 +90,17 @@ with plt.rc_context(LARGE):
 #
 # Forty faces, no error. How high may the error rate be?
 #
-# - **Wald:** rate ± 1.96 standard errors: 0 to 0 %.
-# - **Wilson:** all rates that a test does not reject: 0 to 8.8 %.
+# - **Wald:** rate ± 1.96 standard errors: 0 to 0%.
+# - **Wilson:** all rates that a test does not reject: 0 to 8.8%.
 #
 # Which one do you print?
 
 # %% [markdown] tags=["slide"]
 # ## Eight intervals at once
 #
-# - One 95 % interval misses the truth in one case of twenty.
+# - One 95% interval misses the truth in one case of twenty.
 # - All eight hold with a chance of 0.95⁸: **in one audit of three, some interval misses.**
-# - *Bonferroni:* share the 5 % among the eight.
+# - *Bonferroni:* share the 5% among the eight.
 
 # %% tags=["slide"]
 k = np.arange(1, 41)
@@ -99,7 +108,7 @@ with plt.rc_context(LARGE):
     fig, ax = plt.subplots(figsize=(10, 2.9))
     ax.plot(k, 100 * (1 - 0.95**k), color="#D55E00")
     ax.plot(k, 100 * (1 - (1 - 0.05 / k) ** k), color="#0072B2", ls="--")
-    ax.text(24, 54, "95 % each", color="#D55E00")
+    ax.text(24, 54, "95% each", color="#D55E00")
     ax.text(24, 10, "Bonferroni", color="#0072B2")
     ax.set(xlabel="intervals in the table", ylabel="audits (%)", ylim=(0, 100))
     ax.set_title("Audits in which at least one interval misses")
@@ -117,7 +126,7 @@ with plt.rc_context(LARGE):
 # A row is a portrait. `group` is what most raters said of its gender, `hair` and `skin` are their mean scores,
 # cut in the middle. "Women" and "men" are short for faces that raters perceive so. `error_…` is 1 where a model's
 # answer differs from the raters' majority. The model in `error_null` is the **null control**: it errs at a rate
-# of 10 %, whatever the face looks like.
+# of 10%, whatever the face looks like.
 
 # %%
 import matplotlib.pyplot as plt
@@ -138,7 +147,7 @@ portraits[[*by, "error_fairface-like", "error_null"]].head()
 #
 # - `groups`: the number of faces and the number of errors of the model `fairface-like`. Group the portraits by the three
 #   columns in `by`. Then `.agg(["size", "sum"])` of the column of errors makes a column `size` and a column `sum`.
-# - `intervals`: Wilson's 95 % intervals of the error rates in **percent**, in the columns `low` and `high`.
+# - `intervals`: Wilson's 95% intervals of the error rates in **percent**, in the columns `low` and `high`.
 #   `ends = proportion_confint(errors, faces, method="wilson")` takes whole columns. Errors come first, faces second. It
 #   returns a pair of shares: `ends[0]` are all low ends, `ends[1]` all high ends. Make the table with
 #   `pd.DataFrame({"low": …, "high": …})`.
@@ -182,7 +191,7 @@ def draw(counts, intervals):
     plt.figure(figsize=(6, 3))
     plt.hlines(names, intervals["low"], intervals["high"])
     plt.plot(rates, names, "o")
-    plt.xlabel("wrong answers of fairface-like (%), 95 % interval")
+    plt.xlabel("wrong answers of fairface-like (%), 95% interval")
 
 
 # %% tags=["solution"]
@@ -196,7 +205,7 @@ draw(groups, intervals)
 # (`error_null`), in percentage points.
 #
 # Could chance alone make such a spread? The next cell repeats the audit a thousand times with a model that errs
-# on 10 % of all faces. A row of `audits` is an audit, and a column is a group: it holds the number of errors.
+# on 10% of all faces. A row of `audits` is an audit, and a column is a group: it holds the number of errors.
 # `audit_rates` has the rates, in percent.
 
 # %%
@@ -270,7 +279,7 @@ as_large = np.sum(spreads >= spread)
 #
 # ## Exercise 3. How many intervals miss? (7 minutes)
 #
-# In `audits` you know the truth: every group has a rate of 0.1. The next cell computes Wilson's 95 % intervals of all
+# In `audits` you know the truth: every group has a rate of 0.1. The next cell computes Wilson's 95% intervals of all
 # 8,000 rates, as shares.
 
 # %%
@@ -316,7 +325,7 @@ check("groups-any", any_of_eight)
 any_of_eight = 100 * missed.sum(axis=1).mean()
 
 # %% tags=["mistake"]
-# This is the formula for independent intervals that miss in exactly 5 %. Count it in the audits.
+# This is the formula for independent intervals that miss in exactly 5%. Count it in the audits.
 any_of_eight = 100 * (1 - 0.95**8)
 
 # %% tags=["mistake"]
@@ -379,7 +388,7 @@ clear = np.sum(ends[0] > overall)
 check("groups-clear", clear)
 
 # %% tags=["mistake"]
-# This is the number with 95 % intervals, each by itself. Widen them with `alpha=0.05 / 8`.
+# This is the number with 95% intervals, each by itself. Widen them with `alpha=0.05 / 8`.
 ends = proportion_confint(planted["sum"], planted["size"], method="wilson")
 clear = np.sum(ends[0] > overall)
 

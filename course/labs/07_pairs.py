@@ -26,6 +26,15 @@
 #
 # *Predict:* draw the effect of long hair on the errors on women, and on men.
 
+# %% [markdown] tags=["slide"]
+# ## A pair
+#
+# Above with short hair, below the same face with long hair.
+#
+# ![Five drawn faces with short hair, and below the same five faces with long hair.](faces/07.png)
+#
+# *What cancels in a difference?*
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 
@@ -38,7 +47,7 @@ rates = 100 * made.groupby("hair_length_level")["error_celeba-like"].mean()
 with plt.rc_context(LARGE):
     fig, ax = plt.subplots(figsize=(9, 2.8))
     ax.barh(["short hair", "long hair"], rates, color=["#bbbbbb", "#777777"])
-    ax.bar_label(ax.containers[0], [f"{rate:.1f} %" for rate in rates], padding=6)
+    ax.bar_label(ax.containers[0], [f"{rate:.1f}%" for rate in rates], padding=6)
     ax.invert_yaxis()
     ax.set(xlabel="wrong answers of celeba-like, women and men together (%)")
     fig.canvas.draw()
@@ -99,7 +108,7 @@ with plt.rc_context(LARGE):
     arrow = {"arrowstyle": "->"}
     ax.annotate(f"harmed: {harmed}", (harmed, chance[harmed]), (harmed + 1, 14), arrowprops=arrow)
     ax.set(xlabel=f"heads in {harmed + helped} tosses", ylabel="chance (%)")
-    ax.set_title(f"As uneven as {harmed} to {helped}: {chance[uneven].sum():.1f} % (coloured)")
+    ax.set_title(f"As uneven as {harmed} to {helped}: {chance[uneven].sum():.1f}% (coloured)")
     fig.canvas.draw()
 
 # %% [markdown] tags=["slide"]
@@ -112,7 +121,7 @@ with plt.rc_context(LARGE):
 # %% [markdown] tags=["slide"]
 # ## Long hair raises the errors. Whose?
 #
-# The average is right about the average. It is wrong about women.
+# The average tells what happens to women and men together. Look at women alone.
 #
 # With a share *w* of women: average = *w* · women + (1 − *w*) · men.
 
@@ -294,7 +303,7 @@ p = binomtest(turned[0], sum(turned), alternative="greater").pvalue
 # ## Exercise 3. Four cells, and their average (8 minutes)
 #
 # The code below does your exercise 1 in all four cells at once. `estimate` is the effect as a share. `low` and `high`
-# are the ends of *Tango's interval*: a 95 % interval for pairs, which keeps a width where few faces change sides. `*how`
+# are the ends of *Tango's interval*: a 95% interval for pairs, which keeps a width where few faces change sides. `*how`
 # hands over three parts: what changes, what is equal within a cell, and which column numbers the faces. Find your own
 # numbers of exercise 1 in the table.
 
@@ -551,13 +560,13 @@ zero_at = 100 * both[1] / (both[1] - both[0])
 
 # %% tags=["instructor"]
 rates = 100 * images.groupby("hair_length_level")["error_celeba-like"].mean()
-print(f"Slide 2: {rates[0]:.1f} % wrong with short hair, {rates[1]:.1f} % with long hair")
+print(f"Slide 2: {rates[0]:.1f}% wrong with short hair, {rates[1]:.1f}% with long hair")
 print(f"Exercise 1: {turned[0]} harmed, {turned[1]} helped, effect {effect:+.2f} points")
 print(f"Exercise 2: p = {p:.3f}")
 print(f"Exercise 3: average {average:+.2f} points")
 print(f"Exercise 4: one {one:+.2f}, women {both[0]:+.2f}, men {both[1]:+.2f}")
 print(f"Mean of the last two: {np.mean(both):+.2f}. It is not the one coefficient.")
 print(f"What a pair saves: two groups need {times_as_many:.2f} times as many images")
-print(f"A mix: zero on average with {zero_at:.1f} % women. Effects of plantskin in each cell:")
+print(f"A mix: zero on average with {zero_at:.1f}% women. Effects of plantskin in each cell:")
 cells = planted.rename(columns={"worse": "harmed", "better": "helped"})[["harmed", "helped"]]
 cells.join(four.round(1))

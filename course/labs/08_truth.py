@@ -31,6 +31,15 @@
 #
 # *Predict:* where does the truth lie?
 
+# %% [markdown] tags=["slide"]
+# ## One face, all eight versions
+#
+# Above perceived as female, below as male; light and dark skin; short and long hair.
+#
+# ![One drawn face in eight versions: two rows by perceived gender, with light and dark skin and with short and long hair.](faces/08.png)
+#
+# *In this world we know the true effect on each version.*
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -95,12 +104,12 @@ plt.rcdefaults()
 # - The found effect is about **made faces**.
 # - Each has a truth of its own. Compare with that one alone.
 #
-# *Predict:* of 36 honest 95 % intervals, how many should miss?
+# *Predict:* of 36 honest 95% intervals, how many should miss?
 
 # %% [markdown] tags=["slide"]
 # ## Honest intervals miss too
 #
-# An honest 95 % interval holds its truth 19 times in 20. Cells that share faces miss together.
+# An honest 95% interval holds its truth 19 times in 20. Cells that share faces miss together.
 #
 # Below: an **ideal** experiment, with perfect raters.
 
@@ -127,8 +136,8 @@ plt.rcdefaults()
 #
 # Effects up to a **tolerance** do not matter: 5 points.
 #
-# - *exceeds*: the 95 % interval lies wholly beyond
-# - *within*: the 90 % interval lies wholly inside
+# - *exceeds*: the 95% interval lies wholly beyond
+# - *within*: the 90% interval lies wholly inside
 # - *inconclusive*: the data cannot tell
 
 # %% [markdown] tags=["slide"]
@@ -210,7 +219,7 @@ caught = ((every["low"] <= every["truth"]) & (every["truth"] <= every["high"])).
 # Two conditions must hold: `low` is at most `truth`, and `truth` is at most `high`.
 
 # %% [markdown]
-# How bad is that? An honest 95 % interval misses with a chance of 0.05. Suppose that the intervals of `cells` missed
+# How bad is that? An honest 95% interval misses with a chance of 0.05. Suppose that the intervals of `cells` missed
 # independently. Give `luck = [expected, chance]`: the number of misses that you would **expect**, and the **chance**, as a
 # share, of at least as many misses as you found. `binom.sf(k, n, p)` is the chance of *more than* k misses among n.
 
@@ -330,7 +339,7 @@ distances = [(one - truth).std() for one in (implied, of_skin["estimate"])]
 # %% [markdown]
 # ## Exercise 3. Three words, and the truth (8 minutes)
 #
-# The tolerance is 5 points. A verdict needs the 95 % interval and the 90 % interval. The next cell computes the latter
+# The tolerance is 5 points. A verdict needs the 95% interval and the 90% interval. The next cell computes the latter
 # from the pairs, with 1.645 instead of 1.96.
 
 # %%
@@ -362,7 +371,7 @@ check("truth-verdicts", verdicts)
 verdicts = effects.verdict(cells["low"], cells["high"], cells["low90"], cells["high90"], 0.05)
 
 # %% tags=["mistake"]
-# You took the 95 % interval twice. "Within" asks for the 90 % interval.
+# You took the 95% interval twice. "Within" asks for the 90% interval.
 verdicts = effects.verdict(cells["low"], cells["high"], cells["low"], cells["high"], 5)
 
 # %% [markdown] tags=["hint"]

@@ -28,6 +28,15 @@
 # *Predict:* the true effect is 5 points, in one cell. How often does each audit find it?
 
 # %% [markdown] tags=["slide"]
+# ## Thirty base faces
+#
+# A study begins with faces such as these. Each is one unit, whatever number of pictures is made of it.
+#
+# ![Thirty small drawn faces of different adults.](faces/09.png)
+#
+# *Are thirty enough?*
+
+# %% [markdown] tags=["slide"]
 # ## Power
 #
 # The chance that a study finds an effect that is there.
@@ -93,7 +102,7 @@ fig, ax = plt.subplots(figsize=(11, 3.8))
 bars = ax.barh([*counts], [*counts.values()], color=["grey", "tan", "saddlebrown"])
 ax.bar_label(bars, padding=4)
 ax.invert_yaxis()
-ax.set(xlabel="faces for a power of 80 %: 5 points, 5 % errors at the low level")
+ax.set(xlabel="faces for a power of 80%: 5 points, 5% errors at the low level")
 ratio = counts["cell, in a family of 24"] / counts["average, one test"]
 ax.set_title(f"A cell in its family needs {ratio:.1f} times the faces of the average")
 ax.spines[["top", "right"]].set_visible(False)
@@ -219,7 +228,7 @@ print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3
 # ## Exercise 2. How many faces? (8 minutes)
 #
 # `Design(difference, base_rate, within, pairs=…)` holds what you plan for. `transects_needed(design, alpha)` gives the least
-# number of transects that finds such an effect with a power of 80 %. The level `alpha` is 0.05 if you do not give it.
+# number of transects that finds such an effect with a power of 80%. The level `alpha` is 0.05 if you do not give it.
 #
 # Plan for an effect of 5 points with the values of your pilot. Give `needed`, a list of three numbers of transects:
 #
@@ -455,7 +464,7 @@ curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in orde
 # `power(n, …)` is one place of the table. It takes the design of its row.
 
 # %% [markdown]
-# An effect that a study finds with a power of 80 % is called *detectable*. Give `smallest`: for each column of `curves`, the
+# An effect that a study finds with a power of 80% is called *detectable*. Give `smallest`: for each column of `curves`, the
 # smallest effect in whole points whose power is at least 0.8. You may read them from `curves.round(2)`.
 
 # %% tags=["solution"]

@@ -28,6 +28,15 @@
 # *Predict:* we put hair colour back. Does the estimate come nearer to the truth?
 
 # %% [markdown] tags=["slide"]
+# ## A cause that the table does not have
+#
+# Below, the same faces wear make-up.
+#
+# ![Six drawn women without make-up, and below the same women with make-up.](faces/10.png)
+#
+# *If make-up goes with gender, where is its effect booked?*
+
+# %% [markdown] tags=["slide"]
 # ## Nearer, or farther?
 #
 # One effect of one model, before and after.
@@ -227,7 +236,7 @@ prices = price(teams["low"], teams["high"], teams["truth"]) - width / 2
 # %% [markdown]
 # ## Exercise 2. The best width (10 minutes)
 #
-# Now score real estimates. `found` holds 36 effects of three models, estimated from matched pairs, with 95 % intervals.
+# Now score real estimates. `found` holds 36 effects of three models, estimated from matched pairs, with 95% intervals.
 # The truth is known, because the faces are drawn. `stretch` makes every interval `factor` times as wide around its
 # estimate.
 
@@ -314,7 +323,7 @@ share = (100 * inside).round()
 pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": share})
 
 # %% [markdown]
-# Factors whose S differs by less than 0.1 are a tie. A 95 % interval counts chance alone. Of those of `plantskin`, far fewer hold the
+# Factors whose S differs by less than 0.1 are a tie. A 95% interval counts chance alone. Of those of `plantskin`, far fewer hold the
 # truth. So something else moves its estimates, and wider intervals are cheaper. What could that be?
 
 # %% [markdown]
@@ -375,7 +384,7 @@ part = 100 * put_back_effect.loc[100:].mean()
 # Subtract the two effects face by face, keep `.loc[100:]`, multiply by 100, and take the mean.
 
 # %% [markdown]
-# Faces are independent. Give the 95 % interval of the part, `interval`, as `[low, high]`: the mean, plus and minus 1.96
+# Faces are independent. Give the 95% interval of the part, `interval`, as `[low, high]`: the mean, plus and minus 1.96
 # standard errors. `series.std()` and `len(series)` help.
 
 # %% tags=["solution"]
@@ -390,7 +399,7 @@ check("reveal-interval", interval)
 interval = [part - 1.96 * of_faces.std(), part + 1.96 * of_faces.std()]
 
 # %% tags=["mistake"]
-# This is one standard error on each side. A 95 % interval takes 1.96 of them.
+# This is one standard error on each side. A 95% interval takes 1.96 of them.
 interval = [part - error, part + error]
 
 # %% tags=["mistake"]

@@ -28,6 +28,15 @@
 # *Predict:* why not? What is missing?
 
 # %% [markdown] tags=["slide"]
+# ## Generated faces, measured skin
+#
+# Light, medium and dark skin, a step at random, and dimmed light.
+#
+# ![Rows of generated photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a step at random, and the light face in dimmed light.](faces/11.png)
+#
+# *No such person exists.*
+
+# %% [markdown] tags=["slide"]
 # ## Before you label
 #
 # - The faces are **generated**. No such person exists.
@@ -63,7 +72,7 @@ shares = said["level"].value_counts(normalize=True).sort_index()
 words = ["female", "probably\nfemale", "cannot\ntell", "probably\nmale", "male"]
 fig, ax = plt.subplots(figsize=(9, 3.4))
 ax.bar(words, 100 * shares, color="#0072B2")
-ax.set(ylabel="answers (%)", title=f"{100 * shares[2]:.0f} % of the answers are “cannot tell”")
+ax.set(ylabel="answers (%)", title=f"{100 * shares[2]:.0f}% of the answers are “cannot tell”")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown] tags=["slide"]
@@ -199,7 +208,7 @@ rates = 100 * images.groupby("skin")["says"].mean()[["light", "medium", "dark"]]
 # `series[["light", "medium", "dark"]]` puts three values in this order. Times 100 they are percent.
 
 # %% [markdown]
-# Give the 95 % interval of the rate at **dark** skin, `interval`, as `[low, high]` in percent: the rate, plus and minus
+# Give the 95% interval of the rate at **dark** skin, `interval`, as `[low, high]` in percent: the rate, plus and minus
 # 1.96 · √(rate · (1 − rate) / n). Which n?
 
 # %% tags=["solution"]
@@ -238,7 +247,7 @@ interval = [100 * (rate - half), 100 * (rate + half)]
 # Compute with shares, and multiply both ends by 100 at last.
 
 # %% [markdown]
-# The report of your class has Wilson's interval. It is nearly the same, and stays above 0 % where there are few errors.
+# The report of your class has Wilson's interval. It is nearly the same, and stays above 0% where there are few errors.
 
 # %% [markdown]
 # ## Exercise 3. The same face (8 minutes)
@@ -278,7 +287,7 @@ effect = 100 * (wide["medium"] - wide["light"]).mean()
 # Drop the missing ones, take the mean, and multiply by 100.
 
 # %% [markdown]
-# Faces are independent. Give the 95 % interval of the effect, `effect_interval`, as `[low, high]`: the mean, plus and minus
+# Faces are independent. Give the 95% interval of the effect, `effect_interval`, as `[low, high]`: the mean, plus and minus
 # 1.96 standard errors. `of_faces.sem()` is the standard error of its mean.
 
 # %% tags=["solution"]

@@ -231,7 +231,7 @@ pd.Series(sizes | {"estimates": len(experiments)}).to_frame("number")
 #
 # Three numbers describe the errors of an estimator. *Bias* is the error that stays when we average over audits.
 # *RMSE*, the root mean square error, adds the scatter from audit to audit. {term}`Coverage <coverage>` is the
-# share of nominal 95 % intervals that hold the truth. Here they are for the average effects of skin colour,
+# share of nominal 95% intervals that hold the truth. Here they are for the average effects of skin colour,
 # hair length and gender. Thin lines are Monte-Carlo intervals, because the number of audits is finite. The table
 # has the largest and the lowest value of all models for each estimator.
 
@@ -251,7 +251,7 @@ def titled(figure: plt.Figure, title: str, height: float) -> None:
     marks.set_title(textwrap.fill(with_minus(title), 46), {"size": 12})
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95% intervals. Thin lines are Monte-Carlo intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 def draw_scores(
     scores: pd.DataFrame, labelled: dict, lines: dict, title: str, logarithmic: tuple = ()
@@ -357,7 +357,7 @@ SKIN = "change in error rate, dark − light skin (points)"
 
 # %%
 def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Mean and middle 95 % of the estimates of all audits, with their truth."""
+    """Mean and middle 95% of the estimates of all audits, with their truth."""
     groups = estimates.groupby(by, sort=False)
     ends = {"low": groups["estimate"].quantile(0.025), "high": groups["estimate"].quantile(0.975)}
     known = {"estimate": groups["estimate"].mean(), **ends, "truth": groups["truth"].first()}
@@ -398,7 +398,7 @@ main_effects.rename(columns={"estimate": "paper's logit"}).style.format("{:+z.1f
 # %%
 scores = scorecard.score_estimators(cells)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95% intervals. Thin lines are Monte-Carlo intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 LOOK["logarithmic"] = ["bias", "rmse"]
 lowest = scores["coverage"].groupby("estimator").min()
@@ -565,7 +565,7 @@ of_errors = averages.query("estimator == 'matched pairs' and model != 'null'")
 outcomes = pd.concat([of_errors.assign(estimator=TITLES["error"]), further], ignore_index=True)
 outcome_scores = scorecard.score_estimators(outcomes)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are seven outcomes of matched pairs, from the error rate to abstentions, marks the three trained models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-outcomes", "caption": "Average effects of skin colour, hair length and gender on seven outcomes, by matched pairs: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are seven outcomes of matched pairs, from the error rate to abstentions, marks the three trained models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-outcomes", "caption": "Average effects of skin colour, hair length and gender on seven outcomes, by matched pairs: bias, root mean square error, and coverage of nominal 95% intervals. Thin lines are Monte-Carlo intervals."}}
 # Computed by faceworld.scorecard.outcomes.OutcomeAudits and
 # faceworld.scorecard.audits.score_estimators.
 bias, held = outcome_scores["bias"].max(), outcome_scores["coverage"].min()
@@ -896,7 +896,7 @@ observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", ask
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, eight rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
 # Computed by faceaudit.effects.risks.risk_differences, through adjusted and paper (above), in
 # faceworld.scorecard.audits.observational_audits.
-ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
+ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95%")
 figure = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=1)
 raw = observed[observed["estimator"] == "raw difference"].groupby("model")
 raw = 100 * (raw["estimate"].mean() - raw["truth"].first())
@@ -966,7 +966,7 @@ Markdown(
 # %%
 found_scores = scorecard.score_estimators(observed)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of eight observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Eight estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of eight observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Eight estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95% intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 lowest = found_scores["coverage"].groupby("estimator").min()
 title = "Found portraits, lowest coverage: raw difference {:.0%}, all confounders {:.0%}"
@@ -1063,7 +1063,7 @@ of_everybody["truth"] = of_everybody["model"].map(average_effect)
 of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour", asked="average"))
 everybody_scores = scorecard.score_estimators(of_everybody)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95% intervals."}}
 # Computed by faceworld.scorecard.audits.score_estimators.
 largest = 100 * everybody_scores["bias"].groupby("estimator").max()
 title = "Everybody, largest bias: one regression {:.1f} points, one for each gender {:.1f}"
@@ -1305,7 +1305,7 @@ found_once = (one["p_holm"] < plan.level) & (one["estimate"] * true > 0)
 large_effects = pd.DataFrame({"truth": 100 * true[large], "found in": 100 * share}, share.index)
 large_effects["seldom found"] = np.where(share < OFTEN, "yes", "no")
 large_effects["in the book's one audit"] = np.where(found_once[share.index], "found", "missed")
-large_effects.style.format({"truth": "{:+z.1f}", "found in": "{:.0f} %"})
+large_effects.style.format({"truth": "{:+z.1f}", "found in": "{:.0f}%"})
 
 # %% [markdown]
 # How well does the book's own estimator do in parts? The table has its coverage for the worst model, on average over cells

@@ -528,7 +528,7 @@ leaked = pd.concat(
     leaking(name, axis) for name in TRAINED for axis in ("skin_colour", "hair_length")
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95% intervals, dashed lines the estimates without the leak."}}
 # Computed by leaking (above) with faceaudit.effects.matched.matched_effects.
 WOMEN = "effect on women (points)"
 along = "transects with earrings (%)"
@@ -625,7 +625,7 @@ ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").gro
 
 # %% tags=["hide-cell"]
 def draw_rungs(ax, table: pd.DataFrame) -> None:
-    """Estimates of all arms side by side in every cell, over the truth and its 95 % band."""
+    """Estimates of all arms side by side in every cell, over the truth and its 95% band."""
     names, arms = list(table["cell"].unique()), table.groupby("arm", sort=False)
     how = {"linestyle": "none", "linewidth": None, "markersize": 6, "capsize": 2}
     shifts = np.linspace(-0.32, 0.32, len(arms))
@@ -653,7 +653,7 @@ def draw_ladder(model: str) -> None:
     titled(figure, f"{model}, intervals of twelve that hold the truth: {counts}", 9)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95% intervals), over the true effect (grey)."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("celeba-like")
 
@@ -871,7 +871,7 @@ walked = {
 # %%
 walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95% intervals, transects are the units)."}}
 # Computed by found_along (above) with faceaudit.effects.matched.matched_effects.
 averages = walked[walked["scope"] == "average"]
 away = ((averages["low"] > 0) | (averages["high"] < 0)).sum()

@@ -20,7 +20,7 @@
 # %% [markdown]
 # ## Question
 #
-# A 95 % interval promises to hold the truth in nineteen of twenty studies. Does it? We repeat studies and
+# A 95% interval promises to hold the truth in nineteen of twenty studies. Does it? We repeat studies and
 # count: with images or transects as units, with few faces and rare errors, with other raters, and where every
 # effect is zero.
 #
@@ -38,7 +38,7 @@
 # | **Intervention** | the unit that is resampled, the size of an audit, the rate of errors, the raters |
 # | **Held fixed** | the population, and the estimator that an interval belongs to |
 # | **Outcome** | whether an interval holds its estimand, and whether an audit raises an alarm |
-# | **Estimand** | {term}`coverage` of nominal 95 % intervals |
+# | **Estimand** | {term}`coverage` of nominal 95% intervals |
 # | **Known failure** | the simulated errors of an audit depend on each other in one way only, a tie within transects |
 # :::
 
@@ -81,7 +81,7 @@ figures.style()
 # :name: fig-units
 # :alt: Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage.
 #
-# How often nominal 95 % intervals hold the truth in simulated audits, if images or transects are resampled, for
+# How often nominal 95% intervals hold the truth in simulated audits, if images or transects are resampled, for
 # attributes that differ within transects (filled) and attributes of the face (open). Grey is the acceptable range.
 # Which unit would you resample? Drawn under “[Images or transects?](#images-or-transects)”
 # ```
@@ -148,7 +148,7 @@ panels.legend_above(figure).legends[0].set_title(title, {"size": 12})
 glue("units", figure, display=False)
 plt.close(figure)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95% intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
 # Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
 # reads its record.
 shape = {"figsize": (4.8, 9), "sharex": True, "sharey": True}
@@ -501,7 +501,7 @@ glue(
 #
 # ```{exercise} Count the Monte-Carlo error (10 minutes, easy)
 # :label: ex-monte-carlo-coverage
-# The grid's smallest coverage is a count of audits. Simulate honest 95 % intervals: draw as many shares as the
+# The grid's smallest coverage is a count of audits. Simulate honest 95% intervals: draw as many shares as the
 # grid has entries in which every interval exists, each from as many audits as the study has. How low is the smallest of them by chance?
 #
 # **Check:** the mean of your shares is close to the nominal rate.

@@ -192,7 +192,7 @@ def draw_curves(panels, height, sharey="row"):
     return axes
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95 % intervals over codes. Upper panels: score; lower panels: net share of decisions that flip. After Figure 5 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95% intervals over codes. Upper panels: score; lower panels: net share of decisions that flip. After Figure 5 of the paper."}}
 # Computed by faceaudit.sensitivity.measures.curve (chapter 13).
 _ = draw_curves(PANELS, 6.8)
 
@@ -200,7 +200,7 @@ _ = draw_curves(PANELS, 6.8)
 # The rates of the next figure are conditional, as in Figure 6 of the later paper: of the codes that start on
 # one side, the share that leaves it. A step can raise both rates at once. Then much of it cancels in the net rate.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of lines with bands against the step along six attribute vectors: on the left the share of codes that flip to smiling, on the right the share that flip away from it. All lines are at zero where no step is taken and rise towards both sides."}, "figure": {"name": "fig-flips-both-ways", "caption": "Flips of both directions against the step along six vectors: of the codes that do not smile, those that flip to smiling (left), and of those that smile, those that flip away (right); bands are 95 % intervals over codes. After Figure 6 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of lines with bands against the step along six attribute vectors: on the left the share of codes that flip to smiling, on the right the share that flip away from it. All lines are at zero where no step is taken and rise towards both sides."}, "figure": {"name": "fig-flips-both-ways", "caption": "Flips of both directions against the step along six vectors: of the codes that do not smile, those that flip to smiling (left), and of those that smile, those that flip away (right); bands are 95% intervals over codes. After Figure 6 of the paper."}}
 # Computed by faceaudit.sensitivity.measures.curve (chapter 13).
 BOTH_WAYS = {"conditional_01": "flips to smiling", "conditional_10": "flips away from smiling"}
 for axis in draw_curves(BOTH_WAYS, 4.2):
@@ -233,7 +233,7 @@ doses.style.format("{:+z.3f}", subset="slope").format("{:.0%}", subset="monotone
 #
 # Flips mean little if answers jump between neighbouring codes anyway. The
 # paper draws codes on straight lines between pairs of codes of the same class and asks how many
-# keep the class. It reports <!-- paper --> 98 %. We use no code in two lines, so that the lines
+# keep the class. It reports <!-- paper --> 98%. We use no code in two lines, so that the lines
 # are independent and Wilson's interval applies. The last column has the share of random codes with this class, because
 # a common class is easy to keep. The second table has the share with a smile, and with a score near the boundary.
 
@@ -344,7 +344,7 @@ exact = flips.compare_sensitivities(along_exact, truth)
 # %%
 exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.format(precision=3)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95 % intervals, and the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95% intervals, and the truth by intervention."}}
 # Computed by faceworld.scorecard.flips.compare_sensitivities.
 others = exact.drop(index="Smiling")
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(others))).gca()
@@ -569,7 +569,7 @@ shown = reading.rename({"gender": "perceived gender"}).rename(spoken).rename(col
 shown.style.format(precision=3)
 
 # %% [markdown]
-# The error is the root of the mean square, with its 95 % interval, in units of the whole scale of an attribute. The r² is the share of the variance that is read,
+# The error is the root of the mean square, with its 95% interval, in units of the whole scale of an attribute. The r² is the share of the variance that is read,
 # and the slope is the share of a change. The faces of this test are drawn evenly over every scale. Most CelebA-like
 # faces lie closer together, as the samples do. So the last column has r² on such renders, held out.
 
@@ -647,7 +647,7 @@ def draw_matrix(tables):
     axis.set_title(title, fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95 % interval over codes includes zero are left empty. After Equation 4 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95% interval over codes includes zero are left empty. After Equation 4 of the paper."}}
 # Computed by faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(matrix)
 
@@ -669,7 +669,7 @@ def differs(scores):
 twice = differs(perceived(samples[:n_codes], "rest, again"))
 noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_after.items()}
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95 % interval over codes includes zero are left empty. After the binary form of Equation 4."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95% interval over codes includes zero are left empty. After the binary form of Equation 4."}}
 # Computed by differs (above) and faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(noticed)
 
@@ -794,7 +794,7 @@ holds = {k: one["truth"].between(one["low"], one["high"]).sum() for k, one in ch
 off = {k: (one["estimate"] - one["truth"]).astype(float).abs() for k, one in checked.items()}
 nearer = off["total"] - off["rest"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: what is left of the score's change along fitted vectors once the change of the seen smile is taken out."}, "figure": {"name": "fig-flips-rests", "caption": "The rest along fitted vectors of the known-truth generator, 95 % bootstrap intervals, and the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: what is left of the score's change along fitted vectors once the change of the seen smile is taken out."}, "figure": {"name": "fig-flips-rests", "caption": "The rest along fitted vectors of the known-truth generator, 95% bootstrap intervals, and the truth by intervention."}}
 # Computed by split_by_smile (under "Take the smile out") with
 # faceaudit.sensitivity.measures.decompose_score_change.
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(rests))).gca()
@@ -858,7 +858,7 @@ Markdown(
     "samples. So the figure below shows how to ask, and its answer is open."
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95% bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
 # Computed by split_by_smile (under "Take the smile out") with
 # faceaudit.sensitivity.measures.decompose_score_change.
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.6 * len(VECTORS))).gca()

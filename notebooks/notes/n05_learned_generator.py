@@ -266,7 +266,7 @@ ranked = accuracy.sort_values("estimate", ascending=False)
 blind = accuracy.index[accuracy["low"] <= 0.5]
 above = int((accuracy["low"] > 0.5).sum())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance. After Figure 8 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95% Wilson intervals; the line is chance. After Figure 8 of the paper."}}
 # Computed by faceaudit.sensitivity.vectors.attribute_vector (chapter 13).
 axis = plt.figure(figsize=(4.8, 5.8)).gca()
 figures.forest(ranked, xlabel="accuracy", ax=axis)

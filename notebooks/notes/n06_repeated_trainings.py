@@ -57,7 +57,7 @@ image_size = 64
 # :alt: Two panels with a row per error rate and composition. Above a mark for every trained network, and the mean over trainings with an interval. Below two bars a row, the standard error of one network's audit and the standard deviation between trainings.
 #
 # Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR) between rare and familiar
-# groups. Above: each trained network, and the mean over trainings with a 95 % interval over faces and trainings. Below:
+# groups. Above: each trained network, and the mean over trainings with a 95% interval over faces and trainings. Below:
 # the error that an audit of one network states, beside the spread between trainings. A missing bar means that the
 # faces explain all of the spread. Drawn under [](#every-network-of-the-record).
 # ```
@@ -126,7 +126,7 @@ by_fmr = points.xs("FMR", level="measure")
 excludes_zero = (by_fmr["low"] > 0) | (by_fmr["high"] < 0)
 clear = excludes_zero.xs("difference", level="row")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95% intervals over faces, for these four networks."}}
 # Computed by faceaudit.verification.composition.composition_effects.
 ax = plt.figure(figsize=(4.8, 4.6)).gca()
 figures.forest(by_fmr, xlabel="difference in false match rate (points)", ax=ax)

@@ -473,7 +473,7 @@ def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
     finish(figure, axes, titles, xlabel, "change in error rate (points)")
 
 
-# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, short and long hair, for the change in error rate over four doses of skin colour, and two dashed lines for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, for women and men with short and with long hair. Solid: found, with a band that holds for this section as a whole. Dashed: true, with 95 % intervals."}}
+# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, short and long hair, for the change in error rate over four doses of skin colour, and two dashed lines for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, for women and men with short and with long hair. Solid: found, with a band that holds for this section as a whole. Dashed: true, with 95% intervals."}}
 # Computed by readings (above) and faceaudit.effects.verdicts.max_t_intervals.
 draw_doses(plotted("skin_colour"), "skin_colour", "skin colour, in steps of the raters' scale")
 
@@ -583,7 +583,7 @@ def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
     ax.figure.legend(loc="outside upper center", ncol=2, title=held, title_fontsize=12)
 
 
-# %% mystnb={"image": {"alt": "Eight rows with a mark for each of three models: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95 % intervals."}}
+# %% mystnb={"image": {"alt": "Eight rows with a mark for each of three models: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95% intervals."}}
 # Computed by faceaudit.effects.contrasts.contrast_values and
 # faceaudit.effects.verdicts.max_t_intervals.
 draw_beside_truth(by_scores, "change in the probability of the wrong answer (points)")
@@ -702,7 +702,7 @@ def draw_reliability(bins: pd.DataFrame) -> None:
     finish(figure, axes, titles, "confidence in the answer (%)", "right answers (%)")
 
 
-# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for answers of female and of male. Each has marks with intervals for the rate of right answers at rising confidence, for light and dark skin, lines for the truth, and a dashed diagonal where confidence and rate agree."}, "figure": {"name": "fig-reliability", "caption": "Rate of right answers by confidence, for faces with light and with dark skin: marks with 95 % intervals from the transects, lines from the truth. On the dashed line a model is as often right as it is sure; below it is too sure. Bins of few images are left out."}}
+# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for answers of female and of male. Each has marks with intervals for the rate of right answers at rising confidence, for light and dark skin, lines for the truth, and a dashed diagonal where confidence and rate agree."}, "figure": {"name": "fig-reliability", "caption": "Rate of right answers by confidence, for faces with light and with dark skin: marks with 95% intervals from the transects, lines from the truth. On the dashed line a model is as often right as it is sure; below it is too sure. Bins of few images are left out."}}
 # Computed by reliability_of (above) with faceaudit.effects.risks.score_interval.
 draw_reliability(reliable)
 
@@ -1042,7 +1042,7 @@ def draw_flips(table: pd.DataFrame) -> None:
     finish(figure, axes, titles, "helped ←   share of pairs (%)   → harmed")
 
 
-# %% mystnb={"image": {"alt": "Four panels, one per model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that darker skin turns wrong, a bar to the left for the share that it turns right, intervals, a diamond for the difference, and short lines for the true shares."}, "figure": {"name": "fig-flips", "caption": "Darker skin: share of pairs harmed (right) and helped (left) with 95 % intervals, their difference (diamond), and the true shares (black lines). The null control errs by chance and has no true ones."}}
+# %% mystnb={"image": {"alt": "Four panels, one per model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that darker skin turns wrong, a bar to the left for the share that it turns right, intervals, a diamond for the difference, and short lines for the true shares."}, "figure": {"name": "fig-flips", "caption": "Darker skin: share of pairs harmed (right) and helped (left) with 95% intervals, their difference (diamond), and the true shares (black lines). The null control errs by chance and has no true ones."}}
 # Computed by sides (above) with faceaudit.effects.risks.score_interval.
 draw_flips(turned.loc["skin_colour"])
 
@@ -1140,7 +1140,7 @@ true = of_all(errors_true, INTERACTIONS)
 true = pd.concat({"null": 0 * true[TRAINED[0]]} | {m: true[m] for m in TRAINED}, axis=1)
 crossed = beside_truth(together(found, np.tile(one_error, len(MODELS))), true)
 
-# %% mystnb={"image": {"alt": "Ten rows with a mark for each of three models: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
+# %% mystnb={"image": {"alt": "Ten rows with a mark for each of three models: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95% intervals."}}
 # Computed by faceaudit.effects.contrasts.contrast_values and
 # faceaudit.effects.verdicts.max_t_intervals.
 draw_beside_truth(crossed, "difference of two effects (points)")
@@ -1181,7 +1181,7 @@ counts.rename(columns={"clear": "clear of zero", "holds": "hold the truth"})
 # %% tags=["hide-input"]
 question(
     "The simultaneous intervals all hold together in {all:.0%} of {n} ideal audits ({low:.0%} to "
-    "{high:.0%}), where 95 % are promised. One such interval in twenty leaves out 95 % although the "
+    "{high:.0%}), where 95% are promised. One such interval in twenty leaves out 95% although the "
     "promise is kept. Do they hold together less often than promised?",
     margin=0.95 - all_hold.mean(),
     error=np.sqrt(0.95 * 0.05 / AUDITS),

@@ -479,7 +479,7 @@ both = both.merge(truth[[*KEYS, "effect"]], on=KEYS)
 cell = both[(both["scope"] == "cell") & (both["attribute"] != "gender")]
 inside = cell["effect"].between(cell["low"], cell["high"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight rows, the effects of skin colour and of hair length on the error rate in the cells of the other attributes, each with an estimate, its interval and a diamond for the truth around a line at zero."}, "figure": {"name": "fig-image-set", "caption": "Effects on the celeba-like model's error rate, estimated from a folder of files and a table, with 95 % intervals and n pairs; diamonds: the truth by intervention."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight rows, the effects of skin colour and of hair length on the error rate in the cells of the other attributes, each with an estimate, its interval and a diamond for the truth around a line at zero."}, "figure": {"name": "fig-image-set", "caption": "Effects on the celeba-like model's error rate, estimated from a folder of files and a table, with 95% intervals and n pairs; diamonds: the truth by intervention."}}
 # Computed by faceaudit.effects.matched.all_matched_effects; the truth by
 # faceworld.scorecard.truth.true_effects (chapter 11).
 shown = cell.replace({"skin_colour": "skin", "hair_length": "hair"})

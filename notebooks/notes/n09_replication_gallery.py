@@ -71,7 +71,7 @@ NARROW = 4.8  # inches, so that a phone shows the words of a figure
 # %%
 strata = stage.load("01_observational_audit", "strata.parquet").set_index(["gender", "skin"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95% Wilson intervals. The paper shows no such controls."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for axis, name in zip(axes, ("plantskin", "null"), strict=True):
@@ -578,7 +578,7 @@ worst.style.format("{:.1%}", subset=["lowest share"])
 # A study might ask for a combination of *all* attributes that describe a face, each above or below the
 # middle of its scale. We count the combinations that are missing among the random faces. The bound is
 # about a generator that draws at random. A walk may still reach such a combination. *Rarer than* is the upper
-# end of 95 % intervals that hold for all combinations together (Bonferroni).
+# end of 95% intervals that hold for all combinations together (Bonferroni).
 
 # %%
 described = [scores.drop(columns="fakeness") > 0.5 for scores in random.values()]
@@ -637,15 +637,15 @@ def draw_matched(attribute: str) -> None:
     axes.figure.legend(handles, names, loc="outside lower center", fontsize=10)
 
 
-# %% mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95 % intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
+# %% mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95% intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
 # Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("skin")
 
-# %% mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95 % intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
+# %% mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95% intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
 # Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("hair")
 
-# %% mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95 % intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
+# %% mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95% intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
 # Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("perceived_gender")
 
@@ -791,7 +791,7 @@ cells = cells[(cells["scope"] == "cell") & (cells["arm"] == "C crowd")]
 panel = [("gender", name) for name in ("celeba-like", "fairface-like", "plantskin", "null")]
 panel += [("hair_length", name) for name in ("plantskin", "null")]
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95% intervals. Panels have scales of their own."}}
 # Computed by faceaudit.effects.matched.all_matched_effects (chapter 10).
 figure, axes = plt.subplots(3, 2, figsize=(figures.WIDTH, 7))
 for ax, (attribute, model) in zip(axes.flat, panel, strict=True):
@@ -818,7 +818,7 @@ leaked["skin"] = np.where(leaked["skin_colour_level"] == 1, "dark", "light")
 leaked["gender"] = np.where(leaked["gender_level"] == 1, "male", "female")
 worn = stratified_errors(leaked, ["gender", "skin"], "worn")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four bars with intervals: the share of images with visible earrings for made faces that were meant to look female or male, with light and with dark skin."}, "figure": {"name": "fig-earrings-transects", "caption": "Transects paper, Figure 19: earrings come along. Share of the images of the paper's recipe in which earrings can be seen, by the level of gender and of skin colour that was set (95 % intervals, images as units). The paper prints no number."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four bars with intervals: the share of images with visible earrings for made faces that were meant to look female or male, with light and with dark skin."}, "figure": {"name": "fig-earrings-transects", "caption": "Transects paper, Figure 19: earrings come along. Share of the images of the paper's recipe in which earrings can be seen, by the level of gender and of skin colour that was set (95% intervals, images as units). The paper prints no number."}}
 dark = [worn.loc[(gender, "dark"), "rate"] for gender in ("male", "female")]
 ax = figures.bars(worn, ylabel="images with earrings")
 ax.set_xlabel("gender that was set")
@@ -1068,13 +1068,21 @@ _ = draw_perceived(pd.concat(seen))
 # Computed by faceworld.prototypes.crowd_scores (chapter 14).
 _ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
-# %%
-worst = perceived.sort_values("fakeness").drop_duplicates("prototype", keep="last")
-worst = worst["fakeness"].nlargest(6)
+# %% [markdown]
+# The paper's figure 18 shows the pictures that were rated most fake. We count them, because a smeared face is no picture
+# to print. The last column has the share that is left out.
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
-# Computed by faceworld.prototypes.crowd_scores (chapter 14).
-_ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst])
+# %%
+UNCANNY = 0.8  # as in chapter 14
+of_group = perceived.groupby("group", sort=False)["fakeness"]
+rated_fake = pd.DataFrame(
+    {
+        "pictures": of_group.size(),
+        "highest fakeness": of_group.max(),
+        "left out": of_group.agg(lambda scores: (scores >= UNCANNY).mean()),
+    }
+)
+rated_fake.style.format({"highest fakeness": "{:.2f}", "left out": "{:.1%}"})
 
 # %% [markdown]
 # Few images look uncanny in this world, because its artefacts are strong only far from the centre of latent space. With a
@@ -1173,7 +1181,7 @@ def beside(ax, rows: pd.DataFrame, steps: list[str], names: list[str], size: flo
 
 # %% tags=["hide-cell"]
 def draw_pairs(frame: pd.DataFrame, attributes: list[str], value: str, threshold: float):
-    """Median and middle 70 % of a value by step: a row per attribute, a column per relation."""
+    """Median and middle 70% of a value by step: a row per attribute, a column per relation."""
     rows = frame[frame["attribute"].isin([*attributes, prototypes.PROTOTYPE])].astype({"step": str})
     relations = [one for one in prototypes.RELATIONS if one in set(rows["relation"])]
     how = {"figsize": (figures.WIDTH, 1.2 + 1.9 * len(attributes)), "sharex": "row"}
@@ -1224,12 +1232,12 @@ draw_ratings(rated, ["light", "expression", "age"])
 # %%
 spread = judged_pairs.groupby("attribute", sort=False)["spread"]
 middle = ranges_of(spread).assign(n=spread.size())
+spreads = middle.set_axis(["15th percentile", "median", "85th percentile", "pairs"], axis=1)
+spreads.style.format("{:.2f}").format("{:,}", subset="pairs")
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
-# Computed by std of numpy, of the ratings of a pair (chapter 14).
-ax = figures.forest(middle, xlabel="standard deviation of a pair's ratings (scale = 1)")
-ax.axvline(0.3, color=figures.BLACK, linestyle="--")
-_ = ax.set_title(f"median {judged_pairs['spread'].median():.2f}, the paper's 0.30", size=12)
+# %% [markdown]
+# The table has the standard deviation of the nine ratings of a pair, as a share of the scale, by what differs between its
+# pictures. The paper's figure 13 has a median of 0.30. <!-- paper -->
 
 # %%
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
@@ -1357,7 +1365,7 @@ def say_missing(ax, reasons) -> None:
 
 # %% tags=["hide-cell"]
 def draw_step_effects(table: pd.DataFrame) -> None:
-    """What each step does to similarity, with 95 % intervals: a panel per attribute."""
+    """What each step does to similarity, with 95% intervals: a panel per attribute."""
     parts = list(table.astype({"step": str, "reference": str}).groupby("attribute", sort=False))
     size = figures.WIDTH, 0.9 + 1.75 * len(parts)
     figure, axes = plt.subplots(len(parts), 1, figsize=size, sharey=True, squeeze=False)
@@ -1380,7 +1388,7 @@ def draw_step_effects(table: pd.DataFrame) -> None:
 # %%
 step_effects = stage.load("14_verification_measures", "steps.parquet")
 
-# %% tags=["sheet"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95% intervals over seeds."}}
 # Computed by faceaudit.verification.prototypes.step_effects (chapter 14).
 draw_step_effects(step_effects)
 
@@ -1532,7 +1540,7 @@ strict = at_fmr["fmr"] == at_fmr["fmr"].min()
 # %% tags=["hide-cell"]
 def draw_rates(table: pd.DataFrame) -> None:
     """FNMR of every group at one FMR."""
-    label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % (n = positive pairs)"
+    label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g}% (n = positive pairs)"
     shown = table.assign(estimate=table["fnmr"], row=counted(table, "positives"))
     tall = 1.8 + 0.76 * shown["row"].nunique()
     figure = panels.intervals(shown, "row", "row", "recogniser", label, across=2, height=tall)
@@ -1553,7 +1561,7 @@ gaps = stage.load("15_verification_curves", "gaps.parquet")
 own = gaps[gaps["measure"] == "FNMR at FMR"]
 tolerance = 100 * stage.load("audit_plan", "plan.json")["tolerance"]
 
-# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Differences in false non-match rate, each group at its own threshold, of five groups to European male faces for four recognisers, with intervals and a band of tolerance."}, "figure": {"name": "fig-gaps-held", "caption": "Differences in FNMR to European-looking men, each group at its own threshold for one FMR; tolerance shaded. Thin lines are 95 % intervals, which decide on *exceeds*; thick lines are intervals of ninety per cent, which decide on *within*."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Differences in false non-match rate, each group at its own threshold, of five groups to European male faces for four recognisers, with intervals and a band of tolerance."}, "figure": {"name": "fig-gaps-held", "caption": "Differences in FNMR to European-looking men, each group at its own threshold for one FMR; tolerance shaded. Thin lines are 95% intervals, which decide on *exceeds*; thick lines are intervals of ninety per cent, which decide on *within*."}}
 # Computed by faceaudit.verification.bootstrap.disparities (chapter 15).
 shown = own.assign(row=counted(own, "n"), told=own["verdict"].astype(str))
 label = "FNMR minus that of European-looking men (points)"

@@ -16,7 +16,7 @@
 # # Direct effects and simulated verdicts
 #
 # *You need [chapter 10](10_matched_pairs) (effects by cell) and [chapter 11](11_who_was_right) (the truth and
-# the staircase). Reading: {{minutes}} minutes.*
+# the steps from it to the found effect). Reading: {{minutes}} minutes.*
 #
 # This note has the finer checks behind chapters 10 and 11. It asks what a beard carries, what else moves
 # along an axis, how often intervals and verdicts are right in repeated audits, and whether the audit kept to
@@ -277,7 +277,7 @@ population = generator.parameters(generator.sample(4000, seed)).cpu()
 leaks = error_sources.parameter_changes(fitted_faces, population)
 leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95% intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes.
 MOST = 8  # rows of a panel
 figure, axes = plt.subplots(3, 1, figsize=(4.8, 1.2 + 0.78 * MOST), sharex=True)
@@ -312,7 +312,7 @@ moved.rename(CONTRASTS).style.format("{:z.2f}", subset=["own parameter (SD)", "l
 # %% [markdown]
 # ## What fitted directions add
 #
-# The staircase of chapter 11 has three steps that come from fitted directions: other base faces, other doses,
+# Chapter 11 goes from the truth to the found effect in steps. Three of them come from fitted directions: other base faces, other doses,
 # and leakage. The figure shows them cell by cell. Faces are the units of the intervals. A face that two
 # versions share cancels in their difference.
 
@@ -329,7 +329,7 @@ parts["high"] = parts["change"] + margin
 parts["clear"] = parts["change"].abs() > margin
 parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without its noise
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces, realised doses and leakage. 95 % intervals with sampled faces as units."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces, realised doses and leakage. 95% intervals with sampled faces as units."}}
 # Computed by step_errors (chapter 11).
 short = parts["attribute"].map({"skin_colour": "skin", "hair_length": "hair"}).fillna("gender")
 shown = parts.assign(effect=short + ": " + parts["cell"])
@@ -427,7 +427,7 @@ over_all.loc[[*BIASES]].style.format("{:.1f}", subset=["size over all"])
 # %% [markdown]
 # ## Does the ideal version work?
 #
-# In the ideal version of the staircase, only the draw of faces is uncertain. Its intervals should contain the truth
+# In the ideal version of the experiment, only the draw of faces is uncertain. Its intervals should contain the truth
 # about as often as they promise. The truth is estimated too, so even honest intervals contain the *estimated*
 # truth a little less often. The table gives this expected share. The second table says whether our goal is reached over
 # all networks, for the truth as estimated and with its own error allowed for.
@@ -505,7 +505,7 @@ claim(
 
 # %%
 low, high = held_counts.quantile([0.025, 0.975])
-single = {"this run": ours, "middle 95 %, from": low, "to": high, "as few as this run": as_unlucky}
+single = {"this run": ours, "middle 95%, from": low, "to": high, "as few as this run": as_unlucky}
 single = pd.DataFrame(single, ["truths in their interval"])
 single.style.format("{:.0f}").format("{:.1%}", subset=["as few as this run"])
 
@@ -557,8 +557,8 @@ headline.assign(truth=true_average.map("{:+.1f}".format))
 
 # %% [markdown]
 # The next table splits the misses after pruning. Each column is a cell whose interval excludes the truth
-# after pruning. It starts at the truth, adds every step of the staircase, and ends at the estimate after pruning.
-# All numbers are points, with 95 % intervals of each step.
+# after pruning. It starts at the truth, adds every step of chapter 11, and ends at the estimate after pruning.
+# All numbers are points, with 95% intervals of each step.
 
 # %%
 STEPS = dict(added.drop_duplicates("arm").set_index("arm")["step"])
@@ -849,7 +849,7 @@ pd.Series(rows).to_frame("simulated audits").style.format("{:.1%}")
 #
 # Beside the word we give the average over everybody, women and men, with its truth. An average can be small
 # because all effects are small, or because they oppose each other. Chapter 10 tells which. All numbers are points,
-# and the truth has a 95 % interval.
+# and the truth has a 95% interval.
 
 # %%
 everybody = rungs.query("arm == 'C crowd' and attribute == 'skin_colour' and scope == 'average'")
@@ -911,7 +911,7 @@ assert not departures, departures
 
 # %% tags=["remove-cell"]
 answer = (
-    f"**Answer.** In repeated ideal audits {share:.1%} of the 95 % intervals hold the truth. Leakage biases "
+    f"**Answer.** In repeated ideal audits {share:.1%} of the 95% intervals hold the truth. Leakage biases "
     f"the estimates of the main arm by {main_bias:.1f} points and those of the paper's instrument by "
     f"{paper_bias:.1f}, less noise. The rule for a verdict is firm and wrong in at most {worst:.1%} of "
     f"simulated audits. Departures from the plan: {len(departures)}."

@@ -599,7 +599,7 @@ gaps.index = gaps["group"] + " minus " + gaps["reference"] + ", " + gaps["cell"]
 tolerance = 100 * of_portraits.report.tolerance
 beyond = (gaps["verdict"] == "exceeds").sum()
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95 % intervals and the number of portraits. Grey: the tolerance. The differences are associations."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95% intervals and the number of portraits. Grey: the tolerance. The differences are associations."}}
 # Computed by faceaudit.designs.portraits.Portraits.analyse.
 points = (100 * gaps[["estimate", "low", "high"]]).assign(n=gaps["n"])
 points = points.rename(lambda name: name.replace(", ", ",\n"))
@@ -644,7 +644,7 @@ rates = rates.rename(lambda name: name.replace("_", " "))
 verdicts = pd.Series([row.verdict for row in of_pairs.disparities], name="verdict")
 verdicts.value_counts().to_frame("differences")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the call; 95 % intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the call; 95% intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
 figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 3.6), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):

@@ -128,7 +128,7 @@ def change(pairs: np.ndarray) -> np.ndarray:
 
 # %%
 def mean_with_interval(values: np.ndarray) -> dict[str, float]:
-    """Mean of independent values with Student's 95 % interval."""
+    """Mean of independent values with Student's 95% interval."""
     half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
     return {"estimate": values.mean(), "low": values.mean() - half, "high": values.mean() + half}
 
@@ -354,7 +354,7 @@ known = pd.Series({model: values.mean() for model, values in truth.items()})
 # %% tags=["remove-cell"]
 _ = stage.save("ways.parquet", table.rename_axis(["model", "way"]).reset_index())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each model, with six rows: the counted gap, the effect found on made women, two standardisations, and edited portraits without and with twins. Each row has an interval. A diamond in each row marks the truth."}, "figure": {"name": "fig-two-ways", "caption": "What each way says about the counted women, with 95 % intervals, and the truth about them (diamonds). Each panel has a scale of its own."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each model, with six rows: the counted gap, the effect found on made women, two standardisations, and edited portraits without and with twins. Each row has an interval. A diamond in each row marks the truth."}, "figure": {"name": "fig-two-ways", "caption": "What each way says about the counted women, with 95% intervals, and the truth about them (diamonds). Each panel has a scale of its own."}}
 # Computed by faceaudit.effects.standardised_shift and faceaudit.effects.calibrated_change.
 figure, axes = plt.subplots(len(MODELS), 1, figsize=(NARROW, 10.5), layout="constrained")
 for ax, model in zip(axes, MODELS, strict=True):
@@ -392,7 +392,7 @@ def shares_held(way: str) -> str:
 # %% tags=["hide-input"]
 Markdown(
     "Beware of the row *edited, calibrated*. Its edits go along one step, and its interval leaves out the error of that "
-    f"step. Over {seeds} [other seeds](#over-seeds) such intervals hold the truth in {shares_held(ONE_STEP)}, and 95 % would be "
+    f"step. Over {seeds} [other seeds](#over-seeds) such intervals hold the truth in {shares_held(ONE_STEP)}, and 95% would be "
     f"right. Those along the steps of {experiments} experiments hold it in {shares_held(STEPS)}."
 )
 

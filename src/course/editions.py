@@ -44,7 +44,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from PIL import Image
 
-from course import lab, quiz
+from course import lab, quiz, slide_faces
 from helpers import artifacts, pdf
 from helpers.artifacts import lineage
 
@@ -70,7 +70,7 @@ OTTER_CONFIG = {
 }
 UNPACKED = re.compile(
     r"/(\.doctrees|_sources|jupyter_execute|plugin|league-gothic)/|\.(zip|map|ttf|eot|scss)$"
-    r"|\.esm\.|italic\.woff|/slides/[^/]+$"
+    r"|\.esm\.|italic\.woff|/slides/[^/]+$|/slides/faces/"
 )
 """What Sphinx leaves and slides do without."""
 
@@ -364,6 +364,7 @@ def copy_code(path: Path, into: Path) -> None:
 
 def build_slides(folder: Path) -> None:
     """Turn the notebooks in a folder into slides that need no network."""
+    slide_faces.draw(folder / slide_faces.FOLDER)
     (folder / "index.md").write_text("# Slides\n\n```{toctree}\n:glob:\n\n*\n```\n", "utf-8")
     look = ["-c", str(COURSE / "static"), "-q", "-W", "-b", "revealjs"]
     command = [sys.executable, "-m", "sphinx", *look]

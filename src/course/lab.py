@@ -21,7 +21,7 @@ SLIPS = {
     "You gave a share. Times 100 it is right: in percent, or in points.": (0, 100),
     "You multiplied by 100. Leave this step out.": (0, 1 / 100),
     "The size is right, the sign is not. Subtract the other way round.": (0, -1),
-    "This is the rest, what lacks to 100 %.": (100, -1),
+    "This is the rest, what lacks to 100%.": (100, -1),
     "This is the rest, what lacks to 1.": (1, -1),
 }
 """What to say → the sum and the factor by which a wrong answer becomes right."""

@@ -1,7 +1,7 @@
 """Verdicts that teams hand in, read and scored against the truth; needs numpy and pandas alone.
 
 A verdict has a row for every model and every cell of every attribute, all as fractions: an
-estimate, a 95 % interval, and the probability that the effect is beyond the tolerance.
+estimate, a 95% interval, and the probability that the effect is beyond the tolerance.
 
 - S is the interval score (Gneiting & Raftery, Journal of the American Statistical Association 102
   (2007) 359-378) in points, averaged over the rows: the width, and 40 times the distance of the
@@ -31,7 +31,7 @@ CLAIMS = ["estimate", "low", "high", "p_beyond"]
 TOLERANCE = 0.05
 """As the book's plan has it: change of an error rate up to which an effect does not matter."""
 PER_MISS = 40
-"""2 / α of the interval score, for 95 %."""
+"""2 / α of the interval score, for 95%."""
 WORST, BEST = 200.0, 8.0
 """S, in points, that earns an L of 0 and of 100."""
 TIE = 5.0

@@ -337,7 +337,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def _mean_of_faces(differences: np.ndarray, weights: np.ndarray | None) -> dict[str, float]:
-    """The mean of one number of each face: estimate, low, high (95 %) and p of the t-test.
+    """The mean of one number of each face: estimate, low, high (95%) and p of the t-test.
 
     Args:
         differences: (faces,).
@@ -502,7 +502,7 @@ def _effect_at_every_look(
     games = Games.of(differences, plan["level"], look["release"], tolerance)
     low, high = games.interval(plan["level"])
     low90, high90 = games.interval(2 * plan["level"])
-    # The 90 % interval is the narrower one, and the first that is empty.
+    # The 90% interval is the narrower one, and the first that is empty.
     if low90 > high90:
         return effect | {**unknown, "verdict": NOT_ESTIMABLE, "reason": NO_MEAN, GAMES: None}
     z = float(-ndtri(plan["level"] / 2))

@@ -77,7 +77,7 @@ class AuditResult:
         """A row per comparison in one cell of the other axes, with the columns of report.json.
 
         Of matched images these are effects, of portraits differences between levels, and of pairs
-        differences between groups. Rates and differences are fractions, intervals have 95 %;
+        differences between groups. Rates and differences are fractions, intervals have 95%;
         low_family and high_family hold for all cells at once.
         """
         report = self.report

@@ -324,8 +324,8 @@ class Cue:
 # raters of portraits was not measured, so the strengths are assumptions.
 # Of the 5,000 annotated StyleGAN2 images (see `DISAGREEMENT`) that most raters call female,
 # none is rated .4 or more for facial hair, and of those they call male one in a thousand is so for
-# makeup. In the face world 4.7 % of the faces of feminine shape have such a beard; with a full
-# beard that outweighs the most feminine shape .5 % of those that are perceived as female do.
+# makeup. In the face world 4.7% of the faces of feminine shape have such a beard; with a full
+# beard that outweighs the most feminine shape .5% of those that are perceived as female do.
 CUES: dict[str, Cue] = {
     "facial_hair": Cue(1.0, 0.0, "assumed: a full beard outweighs the most feminine shape"),
     "makeup": Cue(-0.2, 0.0, "assumed: as strong as hair"),

@@ -81,8 +81,8 @@ HAIR_STYLE_LEVELS = {"covered": -2.33, "afro": -1.88, "wavy": -0.52, "straight":
 HAIR_STYLE_LEVELS |= {"fringe": 1.13, "curly": 1.75, "braids": 2.05, "tied back": np.inf}
 """Upper end of each style's interval on its latent coordinate: a piecewise constant link.
 
-Standard normal shares: covered 1 %, afro 2 %, wavy 27 %, straight 45 %, fringe 12 %, curly 9 %,
-braids 2 %, tied back 2 %. The coordinate is planted independent of all others, so that the style
+Standard normal shares: covered 1%, afro 2%, wavy 27%, straight 45%, fringe 12%, curly 9%,
+braids 2%, tied back 2%. The coordinate is planted independent of all others, so that the style
 confounds nothing."""
 
 LATENTS: tuple[str, ...] = tuple(parameter.name for parameter in PARAMETERS)

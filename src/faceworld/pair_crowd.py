@@ -100,7 +100,7 @@ VISIBILITY = {
     "hair_volume": 0.80,
 }
 """How much one SD of an identity parameter changes a face: RMS, in units of the grey scale, over
-the .5 % of pixels that change most, mean of 16 frontal faces at 64 pixels on white."""
+the .5% of pixels that change most, mean of 16 frontal faces at 64 pixels on white."""
 
 LASTING: dict[str, tuple[float, float]] = {"gender": (2.04, 0.33), "skin_colour": (0.71, 0.27)}
 """The same of attributes that stay with a person: change over the whole scale, and the SD of the

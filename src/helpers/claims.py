@@ -78,7 +78,7 @@ class Margin:
 
 
 def margin_above(interval: Mapping[str, float], limit: float) -> Margin:
-    """By how much an estimate with a 95 % interval lies above a limit.
+    """By how much an estimate with a 95% interval lies above a limit.
 
     Args:
         interval: estimate, low and high.
@@ -101,7 +101,7 @@ def margin_above(interval: Mapping[str, float], limit: float) -> Margin:
 
 
 def margin_below(interval: Mapping[str, float], limit: float) -> Margin:
-    """By how much an estimate with a 95 % interval lies below a limit; see `margin_above`.
+    """By how much an estimate with a 95% interval lies below a limit; see `margin_above`.
 
     Args:
         interval: estimate, low and high.

@@ -158,7 +158,7 @@ def known_is(answer, monkeypatch, tmp_path):
     [
         (0.125, 12.5, "Leave this step out"),
         ([12.5, 3.0], [12.5, 0.03], "these are right: [1]. Change the others. You gave a share"),
-        (12.5, 87.5, "lacks to 100 %"),
+        (12.5, 87.5, "lacks to 100%"),
         (12.5, -12.5, "the sign is not"),
         ([12.5432, 0.0312], [13, 0.03], "Right, but rounded."),
         ([12.5432, 0.0312], [12.52, 0.03], "these are right: [2]. Change the others. Hint: One."),

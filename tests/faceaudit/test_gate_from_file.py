@@ -35,7 +35,7 @@ def audit(tmp_path, capsys):
 
 
 def portraits(light, middle, dark, seed=1):
-    """Found portraits: a model that errs on 5 % of all, and on 30 % of those of middle skin."""
+    """Found portraits: a model that errs on 5% of all, and on 30% of those of middle skin."""
     random = seeding.rng(seed, "found portraits")
     counts = {"light": light, "middle": middle, "dark": dark}
     skin = [level for level, count in counts.items() for _ in range(count)]
@@ -84,13 +84,13 @@ def test_the_report_never_takes_the_place_of_a_table(audit, capsys):
 
 
 def test_a_third_level_is_not_passed_over(audit, capsys):
-    """G2: skin light, middle and dark with axes [light, dark], middle errs on 30 %."""
+    """G2: skin light, middle and dark with axes [light, dark], middle errs on 30%."""
     table = portraits(660, 676, 664)
     ran, passed, lines = audit(table, **PORTRAITS)
     assert (ran, passed) == (0, 2)
     assert lines == [
         "coverage: Rows left out for a level of skin that was not expected: 676. Against the 660 "
-        "rows of “light”, its smallest level, that is 102.4 %; 5.0 % are allowed. The largest part "
+        "rows of “light”, its smallest level, that is 102.4%; 5.0% are allowed. The largest part "
         "of them: skin is “middle” (676)."
     ]
     main(["run", str(audit.folder / "small.yml")])
@@ -98,7 +98,7 @@ def test_a_third_level_is_not_passed_over(audit, capsys):
     assert audit.again("--fail-on", "inconclusive")[1] == 2
     card = (audit.folder / "small" / "model_card.md").read_text(encoding="utf-8")
     page = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
-    assert "102.4 %" in card and "102.4 %" in page.partition("<nav")[0]
+    assert "102.4%" in card and "102.4%" in page.partition("<nav")[0]
     ignored = {"ignore": {"skin": ["middle"]}, "name": "another"}
     audit(table, **PORTRAITS, **ignored)
     report = read_report(audit.folder / "another" / "report.json")
@@ -160,9 +160,9 @@ def test_half_of_the_dark_images_cannot_be_deleted(audit):
     _, passed, lines = audit(table.drop(dark), design=design)
     assert passed == 1 and lines == [
         "exceeds: Skin (all faces): 0.0 of 100 images listed as “light” and 50.0 of 100 of the "
-        "same faces listed as “dark” are missing, or have no label or answer (+50.0 points; 95 % "
+        "same faces listed as “dark” are missing, or have no label or answer (+50.0 points; 95% "
         "interval +47.2 to +52.8). This is beyond the tolerance of 5 points.",
-        "coverage: Images without an answer or a label: at most 50.0 % (dark, female); 20.0 % are "
+        "coverage: Images without an answer or a label: at most 50.0% (dark, female); 20.0% are "
         "allowed.",
     ]
 
@@ -208,7 +208,7 @@ def test_raters_who_tie_where_the_model_errs_hide_nothing(audit):
 
 
 def test_portraits_without_a_label_or_a_covariate_are_compared_by_axis(audit):
-    """G5, of found portraits: a tenth of the dark ones is left out, which is 5 % of all."""
+    """G5, of found portraits: a tenth of the dark ones is left out, which is 5% of all."""
     table = portraits(1000, 0, 1000).assign(age="20-29")
     settings = PORTRAITS | {"covariates": ["age"]}
     assert audit(table, **settings, name="all")[0] == 0

@@ -230,7 +230,7 @@ def test_the_text_has_the_verdict_and_the_answer_in_ten_lines(frame, refusal):
     assert changed.verdict == "within" and changed.obstacles == []
     assert repr(changed).splitlines()[1:] == [
         "The new version may take the place of the old one (gate: 0).",
-        "The error rate changes by +0.0 points over all faces (95 % interval −1.0 to +1.0): within "
+        "The error rate changes by +0.0 points over all faces (95% interval −1.0 to +1.0): within "
         "the tolerance; the tolerance is 5 points.",
         "The error rate by groups: 2 within the tolerance.",
         "All 800 images count in both versions.",

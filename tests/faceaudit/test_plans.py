@@ -62,11 +62,11 @@ def test_effects_end_where_every_image_would_be_an_error():
             781,
             [
                 "chances that the verdict is “within”, “beyond” or “undecided”, with 781 faces and "
-                "a model that errs on 10 % of the images: 90, under 1 and 10 % for a change of "
-                "zero; 5, 3 and 93 % for one as large as the tolerance; under 1, 30 and 69 % for "
-                "one 1.5 times as large; under 1, 80 and 20 % for one twice as large",
+                "a model that errs on 10% of the images: 90, under 1 and 10% for a change of "
+                "zero; 5, 3 and 93% for one as large as the tolerance; under 1, 30 and 69% for "
+                "one 1.5 times as large; under 1, 80 and 20% for one twice as large",
                 "781 faces would call a change of zero within the tolerance, and one of 10 points "
-                "beyond it, each with a chance of 80 %",
+                "beyond it, each with a chance of 80%",
             ],
         ),
         (

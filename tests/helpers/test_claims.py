@@ -29,8 +29,8 @@ claim("The gap is {gap:points} points.", {rests_on}, title="A gap", gap=-0.0304)
 
 def test_numbers_are_told_in_points_with_a_true_minus_and_their_interval():
     gap = {"estimate": -0.0304, "low": -0.051, "high": -0.0001}
-    told = claim("{gap:points} points, {rate:percent} %, {n:,}", True, gap=gap, rate=0.2, n=1200)
-    assert told.sentence == "−3.0 (−5.1 to −0.01) points, 20.0 %, 1,200"
+    told = claim("{gap:points} points, {rate:percent}%, {n:,}", True, gap=gap, rate=0.2, n=1200)
+    assert told.sentence == "−3.0 (−5.1 to −0.01) points, 20.0%, 1,200"
 
 
 @pytest.mark.parametrize(

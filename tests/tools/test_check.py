@@ -2,7 +2,7 @@
 
 import jupytext
 import pytest
-from check import arrows, check, core_imports, floors, hidden_names, typed_numbers
+from check import arrows, check, core_imports, floors, hidden_names, percents, typed_numbers
 
 WORDS = "The reader learns here what the next line does and why anybody would want it. "
 METADATA = (
@@ -215,7 +215,7 @@ TYPED = [
     "```{note}\nA gap of 3 points.\n```",
 ]
 NOT_TYPED = [
-    *("A 2×2×2 grid.", "See section 5.2.1 and Figure 16.", "With its 95 % Wilson score interval."),
+    *("A 2×2×2 grid.", "See section 5.2.1 and Figure 16.", "With its 95% Wilson score interval."),
     *("The paper used 8,000 images. <!-- paper -->", "The code `n = 5  # images` and $5\\%$."),
     *("```python\nn = 5  # 5 images\n```\nText after.", "StyleGAN2 images.", "A threshold of 0.8."),
 ]
@@ -224,6 +224,14 @@ NOT_TYPED = [
 @pytest.mark.parametrize("text", TYPED + NOT_TYPED)
 def test_typed_numbers_are_found_and_others_are_fine(text):
     assert any(typed_numbers("here", text)) == (text in TYPED)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_space"),
+    [("95 % intervals", True), ("95% intervals", False)],
+)
+def test_percents_have_no_space(text, has_space):
+    assert any(percents("here", text)) == has_space
 
 
 def test_typed_numbers_in_pages(book):

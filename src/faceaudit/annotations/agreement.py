@@ -40,7 +40,7 @@ def agreement_table(
 
     Returns:
         Index attribute; columns `images`, `raters` (mean number of answers per image), and the
-        value, `<name>_low` and `<name>_high` (95 % percentile interval) of each of `sd` (mean
+        value, `<name>_low` and `<name>_high` (95% percentile interval) of each of `sd` (mean
         standard deviation of an image's answers, as a share of the scale's range), `alpha`
         (Krippendorff 2011) and `icc`, ICC(1,k) of Shrout and Fleiss (1979); and `reason`, why some
         of them cannot be estimated (NaN), else empty: agreement takes two answers to an image, two

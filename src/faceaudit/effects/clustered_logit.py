@@ -58,7 +58,7 @@ def firth_log_odds_ratios(
 
     Returns:
         The row "main effects", or with products of the attribute and gender a row per gender;
-        columns estimate, sd, low and high (95 % interval), df, clusters, and reason, which says why
+        columns estimate, sd, low and high (95% interval), df, clusters, and reason, which says why
         something is not estimable (NaN), else is empty.
 
     Raises:

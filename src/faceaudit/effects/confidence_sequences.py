@@ -1,6 +1,6 @@
 """Intervals and tests of a mean difference that hold at every look, however often one looks.
 
-A 95 % interval holds its truth in 95 of 100 audits if it is looked at once. Who looks after every
+A 95% interval holds its truth in 95 of 100 audits if it is looked at once. Who looks after every
 new face, and stops at what he likes, is wrong far more often. A confidence sequence is a row of
 intervals, one for each number of faces, that *all* hold the truth at once in 95 of 100 audits
 (Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, Journal of the
@@ -201,8 +201,8 @@ def betting_sequence(
 def share_of_release(release: int) -> float:
     """The share of the level that a release has, so that those of all releases are at most 1.
 
-    Each release asks about another effect, and a sequence holds for one. So the first has 61 % of
-    the level, the second 15 %, the k-th 6/(π k)²: whoever asks on and on is wrong about any of all
+    Each release asks about another effect, and a sequence holds for one. So the first has 61% of
+    the level, the second 15%, the k-th 6/(π k)²: whoever asks on and on is wrong about any of all
     releases at most as often as the level says.
 
     Args:

@@ -70,7 +70,7 @@ class DoublyRobust:
     """The difference between two levels with and without adjustment, and what it rests on.
 
     Attributes:
-        effects: rows "unadjusted" and "adjusted"; columns estimate, se, low, high (95 %), low90,
+        effects: rows "unadjusted" and "adjusted"; columns estimate, se, low, high (95%), low90,
             high90, p, mde, verdict, n (images), dropped (images without an outcome, a level or a
             cluster), clusters, and reason: why nothing is estimable (NaN), else empty.
         overlap: a row per level: level, n, clusters, effective (clusters that the weights leave,

@@ -90,7 +90,7 @@ def majority(score: pd.Series) -> pd.Series:
 def stratified_errors(
     frame: pd.DataFrame, by: str | Sequence[str], error: str = "error"
 ) -> pd.DataFrame:
-    """Error rate of every stratum with its Wilson 95 % interval (transects, eq. 1, Figs 1, 13).
+    """Error rate of every stratum with its Wilson 95% interval (transects, eq. 1, Figs 1, 13).
 
     Args:
         frame: one row per image.

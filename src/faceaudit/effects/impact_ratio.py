@@ -11,7 +11,7 @@ from faceaudit.effects.survey_weights import effective_number
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio with its 95 % interval; NaN where it is not estimable."""
+    """A ratio with its 95% interval; NaN where it is not estimable."""
 
     ratio: float
     low: float

@@ -22,11 +22,11 @@ FEW_CHANGES = 3.0
 """Effective number of pairs with a change below which the design effect of weights is bounded.
 
 In 45 simulated designs (40 to 400 faces, weights whose logarithms have standard deviations of 1 and
-1.5, and 2 to 30 % of pairs with an error at the higher level alone), 95 % intervals held the truth
-in 91 to 99 % of the audits without the bound, and in 93 % or more with it.
+1.5, and 2 to 30% of pairs with an error at the higher level alone), 95% intervals held the truth
+in 91 to 99% of the audits without the bound, and in 93% or more with it.
 """
 INTERVAL_LIMITS = ("low", "high", "low90", "high90")
-"""Ends of the 95 % and of the 90 % interval."""
+"""Ends of the 95% and of the 90% interval."""
 
 
 def matched_effects(
@@ -61,9 +61,9 @@ def matched_effects(
         One row per cell with the columns
 
         - estimate: risk at the higher level of `attribute` minus at the lower;
-        - low, high: 95 % interval by Tango's score method, which has a width without any discordant
+        - low, high: 95% interval by Tango's score method, which has a width without any discordant
           pair; where transects give several pairs, with their design effect and Student quantiles;
-        - low90, high90: the 90 % interval, from which the verdict "within" follows;
+        - low90, high90: the 90% interval, from which the verdict "within" follows;
         - p: McNemar's mid-p test, or the score test with the design effect (several pairs of a
           transect, rates); p_holm: Holm over the cells;
         - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among

@@ -10,7 +10,7 @@ from faceaudit.effects.survey_weights import effective_number
 from faceaudit.effects.verdicts import mde
 
 LIMITS = ("low", "high", "low90", "high90")
-"""Ends of the 95 % and of the 90 % interval."""
+"""Ends of the 95% and of the 90% interval."""
 
 
 def mean_difference(
@@ -35,7 +35,7 @@ def mean_difference(
             (`faceaudit.effects.survey_weights.effective_number`).
 
     Returns:
-        estimate, low, high (95 %), low90, high90, p (of no difference), mde (minimum detectable
+        estimate, low, high (95%), low90, high90, p (of no difference), mde (minimum detectable
         difference), and reason: why there is no interval, else empty.
 
     Example:

@@ -20,6 +20,7 @@ from scipy.special import stdtrit
 
 from faceaudit.effects.covariates import read_levels
 from faceaudit.effects.risks import (
+    FEWEST_CLUSTERS_OF_SLOPE,
     alike_at_a_level,
     few_at_a_level,
     independent_columns,
@@ -37,7 +38,7 @@ class Robustness:
     """A slope of a linear regression, and what could explain it away.
 
     Attributes:
-        estimate, low, high: the slope of the level, with the clusters' 95 % interval.
+        estimate, low, high: the slope of the level, with the clusters' 95% interval.
         partial_r2: share that the level explains of what the covariates leave of the outcome. An
             attribute that explains all of the outcome has to explain as much of the level to bring
             the slope to zero.
@@ -115,7 +116,7 @@ def robustness_to_omitted_variables(
 
     Returns:
         The slope, robustness values and benchmarks. Not estimable is what
-        `faceaudit.effects.linear_effects` does not estimate, such as a level with fewer than ten
+        `faceaudit.effects.linear_effects` does not estimate, such as a level with fewer than fifty
         clusters, or one whose images all have the same outcome.
 
     Raises:
@@ -135,7 +136,9 @@ def robustness_to_omitted_variables(
     """
     cell, known = read_levels(frame, outcome, treatment, covariates, cluster, is_number)
     clusters_of_levels = cell.present.sum(axis=0)
-    obstacle = obstacle_of_cell(cell) or few_at_a_level(clusters_of_levels, cell.levels, cell.unit)
+    obstacle = obstacle_of_cell(cell) or few_at_a_level(
+        clusters_of_levels, cell.levels, cell.unit, FEWEST_CLUSTERS_OF_SLOPE
+    )
     if obstacle:
         return _not_estimable(len(cell.error), len(cell.present), obstacle)
     others = np.column_stack([np.ones(len(cell.arm)), known.design])

@@ -18,6 +18,7 @@ from scipy.special import stdtr, stdtrit
 from faceaudit.effects.error_rates import AGE_GROUPS, STRATA, age_group, discretize
 from faceaudit.effects.resampling import as_codes, as_resamples, resampled_sums
 from faceaudit.effects.risks import (
+    FEWEST_CLUSTERS_OF_SLOPE,
     RANK_TOLERANCE,
     alike_at_a_level,
     arms_of_levels,
@@ -73,13 +74,13 @@ def linear_effects(
         cluster: column of the units of inference; None: rows are independent.
 
     Returns:
-        A row per treatment: estimate, low and high (95 % interval), p, n (images), clusters, and
-        reason, which says why something is not estimable (NaN). A level with fewer than ten
-        clusters (`faceaudit.effects.risks.FEWEST_CLUSTERS`) is not, nor one whose images all have
-        the same outcome: the sandwich would take its rate for known, and the interval would hold
-        the truth far too rarely. Nor is a slope whose standard error is zero, but for rounding: the
-        regression fits all errors exactly, or all clusters agree. Rows without an outcome, a
-        treatment or a cluster are left out.
+        A row per treatment: estimate, low and high (95% interval), p, n (images), clusters, and
+        reason, which says why something is not estimable (NaN). A level with fewer than fifty
+        clusters (`faceaudit.effects.risks.FEWEST_CLUSTERS_OF_SLOPE`) is not, nor one whose images
+        all have the same outcome: the sandwich would take its rate for known, and the interval
+        would hold the truth too rarely. Nor is a slope whose standard error is zero, but for
+        rounding: the regression fits all errors exactly, or all clusters agree. Rows without an
+        outcome, a treatment or a cluster are left out.
 
     Raises:
         ValueError: an empty frame, a missing column, a missing level of `adjust`, an outcome
@@ -87,7 +88,7 @@ def linear_effects(
 
     Example:
         >>> from faceaudit import effects
-        >>> dark, error = [0] * 20 + [1] * 20, [0, 0, 0, 1] * 5 + [0, 1, 1, 1] * 5
+        >>> dark, error = [0] * 60 + [1] * 60, [0, 0, 0, 1] * 15 + [0, 1, 1, 1] * 15
         >>> frame = pd.DataFrame({"dark": dark, "error": error})
         >>> effects.linear_effects(frame, "error", ["dark"])["estimate"].round(3).tolist()
         [0.5]
@@ -131,7 +132,7 @@ def linear_effects(
             reasons.append(obstacle)
         elif constant[number]:
             reasons.append("constant treatment")
-        elif few := few_at_a_level(_clusters_of_levels(arm, groups), levels[number], unit):
+        elif few := _few_people(arm, groups, levels[number], unit):
             reasons.append(few)
         elif confounded[number]:
             reasons.append("confounded with the covariates")
@@ -144,9 +145,10 @@ def linear_effects(
     return table.set_index(pd.Index(treatments, name="treatment"))
 
 
-def _clusters_of_levels(arm: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """How many clusters have an image at either level (2,), of the levels and clusters (n,)."""
-    return np.array([len(np.unique(groups[arm == level])) for level in (0, 1)])
+def _few_people(arm: np.ndarray, groups: np.ndarray, levels: Sequence[str], unit: str) -> str:
+    """Why two levels (n,) of clusters (n,) are not compared, by `few_at_a_level`, else empty."""
+    clusters = [len(np.unique(groups[arm == level])) for level in (0, 1)]
+    return few_at_a_level(clusters, levels, unit, FEWEST_CLUSTERS_OF_SLOPE)
 
 
 def _dummies(frame: pd.DataFrame, columns: Sequence[str]) -> list[np.ndarray]:
@@ -390,9 +392,9 @@ def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
         draws: a column per coefficient, the row "fit" and a row per resample.
 
     Returns:
-        A row per coefficient: estimate; sd, and low and high, the middle 95 % of the resamples;
+        A row per coefficient: estimate; sd, and low and high, the middle 95% of the resamples;
         lost, the resamples without this coefficient; reason, why there is no sd and no interval
-        (NaN), else empty: the fit has no such coefficient, or more than 5 % of the resamples are
+        (NaN), else empty: the fit has no such coefficient, or more than 5% of the resamples are
         lost.
 
     Example:

@@ -13,7 +13,7 @@ method).
 
 Wilson's interval for an effective size, R (1 - R) / variance, needs one precaution. Where errors
 are rare, the strata with most of the weight may by chance have none and would seem to be known
-exactly; in the worst of the designs that were simulated, intervals then held the truth in 37 % of
+exactly; in the worst of the designs that were simulated, intervals then held the truth in 37% of
 audits. The size is therefore never larger than that of independent images at rates with two more
 errors and two more successes in every stratum, as in Agresti & Coull (The American Statistician 52
 (1998) 119-126). Where errors are many, this changes nothing.
@@ -144,7 +144,7 @@ def transport(
         A row for "all", per group, and per pair of groups (kind "rate" or "difference"; then
         `group` minus `reference`), with the columns
 
-        - estimate, low, high: over the strata that the experiment has, with a 95 % interval.
+        - estimate, low, high: over the strata that the experiment has, with a 95% interval.
           Without any error among a group's images, or with errors only, the data do not show how
           alike the images of a transect are, and each transect counts as one image;
         - n: images of the experiment in its strata;
@@ -266,7 +266,7 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
 def ratio_interval(
     top: tuple[float, float, float], bottom: tuple[float, float, float], covariance: float = 0.0
 ) -> tuple[float, float]:
-    """95 % interval of a ratio of two estimates, such as predicted over observed.
+    """95% interval of a ratio of two estimates, such as predicted over observed.
 
     Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185: the ratios that the two
     estimates do not reject. Each is taken as normal, with half its interval's width as margin.
@@ -456,7 +456,7 @@ def standardise(mix: np.ndarray, experiment: Experiment, level: Level) -> Standa
 
 
 def rate_intervals(risks: Standardised) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper ends of the risks' 95 % intervals (K,)."""
+    """Lower and upper ends of the risks' 95% intervals (K,)."""
     df = _degrees(
         risks,
         risks.stratum_weights,

@@ -48,13 +48,12 @@ SECTIONS = 32
 SEARCH_ROUNDS = 10
 """Rounds of that search, which narrow the range to 2^-50 of it."""
 FEWEST_CLUSTERS = 10
-"""Clusters of a level below which a regression compares it with no other one.
+"""Clusters of a level below which no adjusted difference compares it with another one."""
+FEWEST_CLUSTERS_OF_SLOPE = 50
+"""The same of a linear regression, whose sandwich takes more.
 
-In simulated audits of 300 people with 10 to 20 of them at one of two levels (errors at rates of 5 %
-to 50 %, with and without an effect, one portrait of each person or three that hang together), 95 %
-intervals of the linear regression held the truth in 88 % or more of the audits that have one
-(`tests/faceaudit/effects/test_linear.py` draws some). It needs the further rule of
-`alike_at_a_level`: without it they held in as few as 41 %.
+Where fewer people have a level, its 95% intervals hold the truth in as few as 88% of simulated
+audits (`benchmarks/few_people.py`). The further rule of `alike_at_a_level` is needed as well.
 """
 PEOPLE = ("identity", "person")
 """Names of columns of clusters that are people."""
@@ -88,12 +87,12 @@ def risk_differences(
     Returns:
         One row per combination of levels of `by` ("all" without), with the columns
 
-        - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`. Where no
+        - estimate, low, high: difference and 95% interval, see `hybrid_score_interval`. Where no
           two images of a cell share a cluster, outcomes are 0 or 1 and there is no `adjust`, it is
           Newcombe's interval of independent risks, with their numbers of images and quantiles of
           the normal distribution. Otherwise sizes are those that clusters are worth, and quantiles
           are Student's;
-        - low90, high90: the 90 % interval, from which the verdict "within" follows;
+        - low90, high90: the 90% interval, from which the verdict "within" follows;
         - p: at which the interval would end in zero; p_holm: Holm over the rows;
         - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
           clusters: those with an image in the cell;
@@ -204,7 +203,7 @@ def score_interval(
 
 
 def wilson_interval(events: ArrayLike, n: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's 95 % interval of a share: `score_interval` of independent images.
+    """Wilson's 95% interval of a share: `score_interval` of independent images.
 
     Args:
         events: (...), how many of them.
@@ -591,7 +590,7 @@ def _is_binomial(cell: Cell, risks: Risks) -> bool:
     """Whether the risks are rates of independent images, each of which errs or does not.
 
     Newcombe's interval is then shorter than the one with Student quantiles, and its coverage is
-    closer to 95 %, above all of few images (`tests/faceaudit/effects/test_risks.py` computes both).
+    closer to 95%, above all of few images (`tests/faceaudit/effects/test_risks.py` computes both).
     """
     single = len(cell.present) == len(cell.error)
     return single and not risks.adjusted and bool(np.isin(cell.error, (0.0, 1.0)).all())
@@ -656,13 +655,16 @@ def several(number: int, unit: str) -> str:
     return f"{number} people" if unit == "person" else f"{number} {unit}s"
 
 
-def few_at_a_level(clusters: ArrayLike, levels: Sequence[str], unit: str) -> str:
+def few_at_a_level(
+    clusters: ArrayLike, levels: Sequence[str], unit: str, fewest: int = FEWEST_CLUSTERS
+) -> str:
     """Why levels with so few clusters are not compared by a regression, else empty.
 
     Args:
         clusters: how many each level has (K,).
         levels: names of the levels, K.
         unit: what a cluster is called.
+        fewest: clusters that a level needs.
 
     Example:
         >>> from faceaudit.effects.risks import few_at_a_level
@@ -670,12 +672,12 @@ def few_at_a_level(clusters: ArrayLike, levels: Sequence[str], unit: str) -> str
         '9 people with skin = dark, fewer than 10'
     """
     clusters = np.asarray(clusters)
-    fewest = int(clusters.argmin())
-    if clusters[fewest] >= FEWEST_CLUSTERS:
+    rarest = int(clusters.argmin())
+    if clusters[rarest] >= fewest:
         return ""
-    found = f"{several(int(clusters[fewest]), unit)} with {levels[fewest]}"
+    found = f"{several(int(clusters[rarest]), unit)} with {levels[rarest]}"
     # As `obstacle_of_cell` says it.
-    return found if clusters[fewest] == 1 else f"{found}, fewer than {FEWEST_CLUSTERS}"
+    return found if clusters[rarest] == 1 else f"{found}, fewer than {fewest}"
 
 
 def alike_at_a_level(outcome: np.ndarray, arm: np.ndarray, levels: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from faceaudit.utils.errors import InputError
 
 @dataclass(frozen=True)
 class StandardisedShift:
-    """A predicted change of the share of positive answers, with its 95 % interval.
+    """A predicted change of the share of positive answers, with its 95% interval.
 
     Attributes:
         estimate: share of positive answers at the second dose, less that at the first.

@@ -197,8 +197,8 @@ def trends_of_halves(
         tolerance / largest,
         weight,
         # Also of three levels, whose middle one has no weight: with the normal's quantiles, Tango's
-        # interval of 200 pairs and rare errors holds the truth in 94.1 % of audits, with Student's
-        # in 95.1 %.
+        # interval of 200 pairs and rare errors holds the truth in 94.1% of audits, with Student's
+        # in 95.1%.
         are_rates=True,
     )
     table[list(SCALED)] *= largest
@@ -256,7 +256,7 @@ def portrait_trends(
         is_number: whether the outcome is a number without bounds.
 
     Returns:
-        A row per cell with the columns estimate, low, high (95 %), low90, high90, p (at which the
+        A row per cell with the columns estimate, low, high (95%), low90, high90, p (at which the
         interval would end in zero), n, dropped, clusters, verdict, mde and reason, as of
         `faceaudit.effects.risk_differences`. Intervals of rates are put together from Wilson's of
         the levels, each for the number of images that its clusters are worth; those of numbers are

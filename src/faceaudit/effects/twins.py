@@ -25,7 +25,7 @@ from faceaudit.utils.arguments import as_finite, require_same_shape, require_sha
 
 @dataclass(frozen=True)
 class CalibratedChange:
-    """A mean change with its 95 % interval.
+    """A mean change with its 95% interval.
 
     Attributes:
         estimate: the mean change on people, less the mean error on twins.
@@ -122,7 +122,7 @@ def calibrated_change(
 
 
 def _half_width(squares: list[float], degrees_of_freedom: list[int]) -> float:
-    """Half of the 95 % interval of a sum whose terms have these squared standard errors."""
+    """Half of the 95% interval of a sum whose terms have these squared standard errors."""
     parts = np.array(squares)
     together = parts.sum()
     degrees = together**2 / (parts**2 / np.array(degrees_of_freedom)).sum()

@@ -8,7 +8,7 @@ score tests (`faceaudit.effects.paired_proportions.score_p`):
 
 - beyond the tolerance, where the test of an effect as large as the tolerance rejects in the
   direction of the estimate, two-sided at the level of the comparison;
-- within it, where both one-sided tests of equivalence reject at 5 %.
+- within it, where both one-sided tests of equivalence reject at 5%.
 
 At a given number of better pairs, both test statistics rise with the worse ones. Each verdict thus
 has a range of worse pairs, whose ends are found by bisection, and the chance of the range is

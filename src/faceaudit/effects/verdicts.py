@@ -19,7 +19,7 @@ from faceaudit.effects.resampling import as_resamples, resampled_sums
 from faceaudit.utils.arguments import as_finite, check_range, require_columns
 
 Z = ndtri(0.975)
-"""Standard errors on either side of an estimate in a 95 % interval."""
+"""Standard errors on either side of an estimate in a 95% interval."""
 
 # The verdicts.
 EXCEEDS = "exceeds"
@@ -57,16 +57,16 @@ def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
 def verdict(
     low: ArrayLike, high: ArrayLike, low90: ArrayLike, high90: ArrayLike, tolerance: float
 ) -> np.ndarray | str:
-    """Compare effects with ±`tolerance`, by their 95 % and 90 % intervals.
+    """Compare effects with ±`tolerance`, by their 95% and 90% intervals.
 
-    - "exceeds": the 95 % interval (low, high) lies wholly beyond one end of the tolerance;
-    - "within": the 90 % interval lies wholly inside, which is the two one-sided tests of
-      equivalence at 5 % (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680);
+    - "exceeds": the 95% interval (low, high) lies wholly beyond one end of the tolerance;
+    - "within": the 90% interval lies wholly inside, which is the two one-sided tests of
+      equivalence at 5% (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680);
     - "inconclusive": neither;  "not estimable": the interval is NaN.
 
     Args:
-        low, high: ends of the 95 % intervals.
-        low90, high90: ends of the 90 % intervals, of the same shape.
+        low, high: ends of the 95% intervals.
+        low90, high90: ends of the 90% intervals, of the same shape.
         tolerance: largest effect that does not matter, in the units of the effects.
 
     Returns:
@@ -120,9 +120,9 @@ def mde(
 def max_t_intervals(
     values: pd.DataFrame, unit: ArrayLike = 0.0, *, n_boot: int, seed: int, stage: str = "max-t"
 ) -> pd.DataFrame:
-    """Simultaneous 95 % intervals of the means of several columns, a row per transect.
+    """Simultaneous 95% intervals of the means of several columns, a row per transect.
 
-    All intervals have the same number of standard errors on either side: the 95 % quantile, over
+    All intervals have the same number of standard errors on either side: the 95% quantile, over
     resamples of transects, of the largest studentised deviation among the columns (Romano & Wolf,
     Econometrica 73 (2005) 1237-1282, section 4; Beran, Journal of the American Statistical
     Association 83 (1988) 679-686). Correlated columns therefore cost less than by Bonferroni.
@@ -210,8 +210,8 @@ def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> tuple:
     A cell that truly differs from all others is drawn towards them too. So the standard deviations
     are about cells like these, on average, and give no interval of a single cell: 1.96 of them on
     either side hold the effect of a cell that differs from three others by two standard errors in
-    87 to 88 % of simulated audits, and that of an outer one of four cells that are spread evenly in
-    88 to 90 % (`benchmarks/pooled_cells.py`). Give the cell's own interval beside the estimate.
+    87 to 88% of simulated audits, and that of an outer one of four cells that are spread evenly in
+    88 to 90% (`benchmarks/pooled_cells.py`). Give the cell's own interval beside the estimate.
     Effects are taken as normal, which few and rare errors are not.
 
     Args:

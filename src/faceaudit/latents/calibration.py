@@ -27,7 +27,7 @@ _LEAST_SLOPE = 0.02
 """Slopes are at least this large where a difference is divided by them."""
 _LONGEST_STEP = 0.6
 _NORMAL_QUANTILE = 1.645
-"""Of one-sided limits of 95 %."""
+"""Of one-sided limits of 95%."""
 
 
 def center_neutral(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
@@ -115,7 +115,7 @@ def leaks(values: pd.DataFrame, levels: Mapping[str, Sequence[int] | np.ndarray]
 
     Returns:
         Rows by attribute and axis: `change` from the low to the high level, in the unit of the
-        values, and `upper`, a one-sided limit of 95 % for its size.
+        values, and `upper`, a one-sided limit of 95% for its size.
 
     Example:
         >>> seen = pd.DataFrame({"age": [0.5, 0.6, 0.4, 0.5]})
@@ -145,7 +145,7 @@ def dose_spread(
         levels: axis → the level, 0 or 1, of every cell of a transect.
 
     Returns:
-        Rows by axis and level: `sd` of transects, and `upper`, a one-sided limit of 95 % for it.
+        Rows by axis and level: `sd` of transects, and `upper`, a one-sided limit of 95% for it.
 
     Example:
         >>> seen = pd.DataFrame({"gender": [0.1, 0.9, 0.1, 0.9]})

@@ -236,7 +236,7 @@ class Finding:
     Attributes:
         comparable: whether there is an estimate with an interval.
         of_missing: whether what is missing is compared, and not errors.
-        by_tests: whether the two one-sided tests alone say "within": the 95 % interval is wider.
+        by_tests: whether the two one-sided tests alone say "within": the 95% interval is wider.
         ending: how the sentence ends; None if not comparable.
         tolerance: largest difference that does not matter, in words.
         family_size: how many comparisons are adjusted together.

@@ -161,7 +161,7 @@ def _follows(row: Comparison | WorstCase, tolerance: float, level: float) -> boo
         return row.verdict == NOT_ESTIMABLE
     if p < level:
         return row.verdict == EXCEEDS and abs(row.estimate) > tolerance
-    # Two one-sided tests at 5 % are the 90 % interval.
+    # Two one-sided tests at 5% are the 90% interval.
     interval = facts.interval90_of(row)
     is_inside = interval is not None and interval.is_inside(tolerance)
     return row.verdict == (WITHIN if is_inside else INCONCLUSIVE)

@@ -105,14 +105,14 @@ class Interval:
 
 
 def interval_of(row: Comparison) -> Interval | None:
-    """The 95 % interval of a comparison; None where it cannot be estimated."""
+    """The 95% interval of a comparison; None where it cannot be estimated."""
     if row.low is None or row.high is None:
         return None
     return Interval(row.low, row.high)
 
 
 def interval90_of(row: Comparison | WorstCase) -> Interval | None:
-    """The 90 % interval of a comparison; None where it cannot be estimated."""
+    """The 90% interval of a comparison; None where it cannot be estimated."""
     if row.low90 is None or row.high90 is None:
         return None
     return Interval(row.low90, row.high90)
@@ -140,7 +140,7 @@ def is_comparable(row: Comparison) -> bool:
 
 
 def is_within_by_tests(row: Comparison, tolerance: float) -> bool:
-    """Whether the two one-sided tests alone say "within": the 95 % interval is wider."""
+    """Whether the two one-sided tests alone say "within": the 95% interval is wider."""
     interval = interval_of(row)
     return row.verdict == WITHIN and interval is not None and not interval.is_inside(tolerance)
 
@@ -364,7 +364,7 @@ class Coverage:
 
 
 def coverage(rows: Iterable[Effect]) -> Coverage | None:
-    """How many 95 % intervals hold the truth; None where no effect has both."""
+    """How many 95% intervals hold the truth; None where no effect has both."""
     hits: list[bool] = []
     standard_errors: list[float] = []
     for row in rows:

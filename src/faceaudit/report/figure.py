@@ -77,7 +77,7 @@ def forest(panels: Sequence[Panel], row_height: float = ROW_HEIGHT) -> Figure:
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
     The thick interval is that of the comparison, the thin one that of its family, and the upright
-    black line the truth. A short black line is at zero. Upright ticks are the ends of the 90 %
+    black line the truth. A short black line is at zero. Upright ticks are the ends of the 90%
     interval, where it alone is within the tolerance.
 
     Args:

@@ -77,7 +77,7 @@ class CardMetric:
     Attributes:
         row: the comparison.
         outcome: what is compared, in one word.
-        by_tests: whether it is "within" by its 90 % interval, while the 95 % interval is wider.
+        by_tests: whether it is "within" by its 90% interval, while the 95% interval is wider.
     """
 
     row: Comparison

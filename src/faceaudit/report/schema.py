@@ -68,8 +68,8 @@ class Effect(Part):
     Attributes:
         axis, outcome, contrast, cell, held: what is compared, and where; outcome is a name of
             `faceaudit.outcomes`, and held is axis → level, from 0 on.
-        estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
-        low90, high90: the 90 % interval, which two one-sided tests at 5 % go by ("within").
+        estimate, low, high: difference of error rates, 95% interval for this comparison alone.
+        low90, high90: the 90% interval, which two one-sided tests at 5% go by ("within").
         low_family, high_family: interval that holds for the whole family at once.
         p, p_holm: of no effect, alone and adjusted over the family.
         p_beyond_holm: of an effect no larger than the tolerance, adjusted.
@@ -511,7 +511,7 @@ class MissingPairs(Part):
     Attributes:
         measure: of which pairs: "missing positives" of one person, "missing negatives" of two.
         pairs, missing: how many there are, and how many of them have no similarity.
-        rate, low, high: the share without one, and its 95 % interval.
+        rate, low, high: the share without one, and its 95% interval.
     """
 
     group: str
@@ -731,7 +731,7 @@ class ModelDifference(Part):
         quantity: "mean" of the outcome over all images, or "effect" of an axis on it.
         outcome: first outcome of both.
         axis, contrast: of an effect; empty of a mean.
-        estimate, low, high: the difference, and its 95 % interval for itself.
+        estimate, low, high: the difference, and its 95% interval for itself.
         low_family, high_family: interval that holds for all differences of all models at once.
         p, p_holm: of no difference, alone and adjusted over all of them.
         units: faces.

@@ -44,7 +44,7 @@ def score_sensitivity(
         near: what counts as near the boundary, both ends excluded.
 
     Returns:
-        Columns n (codes), estimate, low, high: 95 % t interval over codes, NaN with fewer than two.
+        Columns n (codes), estimate, low, high: 95% t interval over codes, NaN with fewer than two.
 
     Raises:
         InputError: scores that are no probabilities, or shapes that differ.
@@ -80,7 +80,7 @@ def flips(scores_before: ArrayLike, scores_after: ArrayLike, threshold: float) -
 
     Returns:
         Columns n (rows in the denominator), events, estimate (events / n; for net, the events are
-        flips up less flips down), low, high: 95 % intervals by Wilson, for net by Tango. NaN where
+        flips up less flips down), low, high: 95% intervals by Wilson, for net by Tango. NaN where
         n is 0.
 
     Raises:
@@ -190,7 +190,7 @@ def decompose_score_change(
         seed: of the resamples.
 
     Returns:
-        Index part: total, explained, rest; columns estimate, low, high: 95 % percentile interval.
+        Index part: total, explained, rest; columns estimate, low, high: 95% percentile interval.
         explained and rest are missing where the calibration's mean perceived change is not
         distinguishable from zero, so that β may be anything.
     """
@@ -225,7 +225,7 @@ def _parts(means: np.ndarray) -> np.ndarray:
 
 
 def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """Mean of every column of changes (n, K), a row per code, with its 95 % t interval: (K, 3)."""
+    """Mean of every column of changes (n, K), a row per code, with its 95% t interval: (K, 3)."""
     rows = {name: mean_interval(column.to_numpy()) for name, column in changes.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=INTERVAL)
 

@@ -3,7 +3,7 @@
 A linear classifier separates the latent codes of images with an attribute from those without it.
 The samples are balanced, so that what goes along with the attribute, above all smiling itself, is
 as frequent on both sides and does not enter the vector. `traverse` draws images along a vector;
-`lines` gives codes between those of one class, of which 98 % are of that class too (section 5).
+`lines` gives codes between those of one class, of which 98% are of that class too (section 5).
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class AttributeVector:
         name: the attribute.
         direction: (D,) float64 of unit length, pointing to codes with the attribute.
         accuracy: share of the held-out codes on the right side of the boundary.
-        low, high: Wilson 95 % interval of the accuracy.
+        low, high: Wilson 95% interval of the accuracy.
         n_test: held-out codes.
     """
 

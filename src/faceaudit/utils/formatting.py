@@ -67,7 +67,7 @@ def capital(text: str) -> str:
 
 def percent(rate: float | None) -> str:
     """A rate in percent, "–" where there is none."""
-    return "–" if rate is None else f"{hundredths(rate)} %"
+    return "–" if rate is None else f"{hundredths(rate)}%"
 
 
 def hundredths(rate: float) -> str:

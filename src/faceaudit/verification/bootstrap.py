@@ -77,7 +77,7 @@ SIZE_ITERATIONS = 8
 
 @dataclass(frozen=True)
 class Bands:
-    """Error rates with 95 % intervals, each for one group and one threshold or FMR.
+    """Error rates with 95% intervals, each for one group and one threshold or FMR.
 
     Attributes:
         curves: the columns of `fixed_threshold`, then fnmr_low, fnmr_high, fmr_low and fmr_high.
@@ -274,7 +274,7 @@ class ResampledShares:
         return self.identities > 0 and bool(np.isnan(self.inflation))
 
     def interval(self) -> np.ndarray:
-        """95 % interval of every share, (2, n + 1)."""
+        """95% interval of every share, (2, n + 1)."""
         low, high = interval(self.share, self.end_sizes, self.identities)
         return np.stack([low[0], high[1]])
 
@@ -435,7 +435,7 @@ def held_size(fnmr: np.ndarray, draws: np.ndarray, positives: ResampledShares) -
 
 
 def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:
-    """95 % Wilson interval of shares (...) with Student quantiles; NaN where the size is."""
+    """95% Wilson interval of shares (...) with Student quantiles; NaN where the size is."""
     low, high = score_interval(share, size, stdtrit(identities - 1, 0.975))
     return low.clip(0, 1), high.clip(0, 1)
 
@@ -448,7 +448,7 @@ FMR_AT_THRESHOLD = "FMR at threshold"
 
 
 class Limits(NamedTuple):
-    """The 95 % and the 90 % interval of a difference, and the p of no difference."""
+    """The 95% and the 90% interval of a difference, and the p of no difference."""
 
     low: float
     high: float
@@ -554,12 +554,12 @@ def disparities(
     Returns:
         One row per measure and other group, with the columns measure, group, reference, then
 
-        - rate, reference_rate, estimate (their difference), low, high: 95 % interval. At one
+        - rate, reference_rate, estimate (their difference), low, high: 95% interval. At one
           threshold it is that of the dyadic-robust score, see `faceaudit.verification.differences`;
           at one FMR that of `faceaudit.effects.risks.hybrid_score_interval` with the effective
           sizes of the vertex bootstrap, since the threshold is estimated. Both take in the
           covariance of the groups' rates through identities that the groups share;
-        - low90, high90: the 90 % interval, from which the verdict "within" follows;
+        - low90, high90: the 90% interval, from which the verdict "within" follows;
         - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
         - n: pairs of the group of which the rate is a share; identities: of these pairs;
         - verdict: against ±`tolerance`, see `faceaudit.effects.verdict`; mde: the minimum

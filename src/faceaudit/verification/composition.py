@@ -6,7 +6,7 @@ separate study would neglect the variance that comes from the faces. Trainings a
 random effects, as readers and cases are where several radiologists read the same pictures; the
 variance here is that of Obuchowski & Rockette (Communications in Statistics - Simulation and
 Computation 24 (1995) 285-308). In simulated audits of eight trainings and forty identities, at
-rates of 5 and 10 %, 95 % intervals held the known effect in 91 to 95 of a hundred (300 audits a
+rates of 5 and 10%, 95% intervals held the known effect in 91 to 95 of a hundred (300 audits a
 setting); those of a single network, where trainings differed by three points, in 54 to 58 (150
 audits).
 """
@@ -45,7 +45,7 @@ def composition_effects(
 
     Returns:
         Rows "recogniser", "control" and "difference" (of the first two), with the columns rare and
-        familiar (mean rates), estimate, low, high (95 % interval with Student quantiles over
+        familiar (mean rates), estimate, low, high (95% interval with Student quantiles over
         identities), p, identities and reason (why something is NaN, else empty). The variance
         is the dyadic-robust one: residuals of pairs that share an identity are multiplied (Aronow,
         Samii & Assenova, Political Analysis 23 (2015) 564-577). It is too small where errors are

@@ -367,7 +367,7 @@ def _trimmed_sum(ratings: ArrayLike, n_low: int, n_high: int) -> tuple[np.ndarra
 
 
 def over_seeds(values: pd.Series, by: Sequence[str]) -> pd.DataFrame:
-    """Means over seeds with 95 % Student intervals between them.
+    """Means over seeds with 95% Student intervals between them.
 
     Args:
         values: (n,) at most one per seed in each cell; missing ones do not count.
@@ -401,7 +401,7 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A row per group (then "all", for which a seed's groups are averaged first), attribute and
         step, with the columns group, attribute, step, reference, similarity (mean), estimate (mean
-        difference over seeds), low, high (95 % Student interval over seeds), seeds, and reason: why
+        difference over seeds), low, high (95% Student interval over seeds), seeds, and reason: why
         the interval is NaN, else empty.
     """
     number = pd.to_numeric(frame["step"], errors="coerce").astype(np.float64)

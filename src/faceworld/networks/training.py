@@ -62,7 +62,7 @@ def read_checkpoint(path: Path) -> dict[str, Any] | None:
 
 
 def one_cycle(progress: float) -> float:
-    """Factor of the peak learning rate: up over the first 30 % of the steps, then down to zero.
+    """Factor of the peak learning rate: up over the first 30% of the steps, then down to zero.
 
     The rates of torch's `OneCycleLR` (tested), as a function of the progress alone: its default
     counts steps differently, and a training that is taken up again would need its state as well.

@@ -291,7 +291,7 @@ def normal_interval(estimate: np.ndarray, se: np.ndarray) -> dict[str, np.ndarra
         se: its standard errors.
 
     Returns:
-        Estimate, low and high end of the 95 % interval, and two-sided p.
+        Estimate, low and high end of the 95% interval, and two-sided p.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * norm.sf(np.abs(estimate) / se)
@@ -518,7 +518,7 @@ def name_cells_with_attribute(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_estimators(table: pd.DataFrame) -> pd.DataFrame:
-    """Bias, RMSE and coverage of every model and estimator, with 95 % Monte-Carlo intervals.
+    """Bias, RMSE and coverage of every model and estimator, with 95% Monte-Carlo intervals.
 
     - bias: root mean square over cells of the mean error, free of the audits' noise: the squares
       are estimated by products of different audits, and may come out below zero, which reads 0;
@@ -567,7 +567,7 @@ def _ends(name: str, values: Iterable[float]) -> dict[str, float]:
 
 
 def root_mean_square_bias(errors: np.ndarray) -> tuple[float, float, float]:
-    """Size of the mean errors of several quantities, and its 95 % interval.
+    """Size of the mean errors of several quantities, and its 95% interval.
 
     The squared means are estimated by products of different rows, so the rows' noise adds nothing;
     the interval is a jackknife's. Estimates below zero read 0.

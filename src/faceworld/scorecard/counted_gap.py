@@ -113,7 +113,7 @@ def take_apart(
         donors: (n, 2), of `draw_donors`.
 
     Returns:
-        A row for each of `ROWS`; columns estimate, se, low and high (95 %, over women and who gives
+        A row for each of `ROWS`; columns estimate, se, low and high (95%, over women and who gives
         to them; fractions), and share, share_low and share_high: the estimate over the counted gap,
         with Fieller's interval.
     """
@@ -153,7 +153,7 @@ def mean_change(change: ArrayLike, donors: np.ndarray) -> dict[str, float]:
         donors: (n, 2), of `draw_donors`.
 
     Returns:
-        estimate, se, low and high (95 %), in the unit of the change.
+        estimate, se, low and high (95%), in the unit of the change.
     """
     change = np.asarray(change, dtype=float)
     estimate = change.mean()

@@ -66,7 +66,7 @@ def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
     """How often intervals contain the truth, and how often they should.
 
     The truth is estimated too, so that even honest intervals contain its estimate less often than
-    95 % of the time.
+    95% of the time.
 
     Args:
         ladder: rows of `compare_with_truth`.
@@ -150,7 +150,7 @@ def parameter_changes(parameters: Tensor, population: Tensor) -> pd.DataFrame:
         population: (m, P) faces whose standard deviations are the unit.
 
     Returns:
-        A row per axis (attribute) and parameter: group, effect, se, low and high (95 %, transects
+        A row per axis (attribute) and parameter: group, effect, se, low and high (95%, transects
         are the units), in SD.
     """
     spread = facerender.to_frame(population).astype(float).std()
@@ -243,7 +243,7 @@ def typical_size(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, 
         n_boot: resamples.
 
     Returns:
-        size, low and high (95 %), in the unit of the parts; zero where noise explains everything.
+        size, low and high (95%), in the unit of the parts; zero where noise explains everything.
     """
     change = _cell_differences(parts)
     n = len(change)
@@ -272,7 +272,7 @@ def change_of_distance(
         n_boot: resamples.
 
     Returns:
-        change of the distance, negative where `after` is nearer, low and high (95 %).
+        change of the distance, negative where `after` is nearer, low and high (95%).
     """
     both = [_cell_differences(as_grid(errors)) for errors in (before, after)]
     n = len(both[0])

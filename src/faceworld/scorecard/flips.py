@@ -158,7 +158,7 @@ def compare_sensitivities(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.Data
 
 
 def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
-    """Share of 95 % intervals of the audit that can be expected to contain an uncertain truth.
+    """Share of 95% intervals of the audit that can be expected to contain an uncertain truth.
 
     The truth has an error as well: the spread of the difference is √(1 + r²) times the audit's
     where the truth's interval is r times as wide.

@@ -64,7 +64,7 @@ class LevelAudits:
 
         Returns:
             A row for each audit and comparison: audit, cell (the comparison in words), estimate,
-            low and high (95 %), p, and low_family and high_family, which hold together.
+            low and high (95%), p, and low_family and high_family, which hold together.
 
         Example:
             >>> asked = LevelAudits("skin", ("light", "brown", "dark"), (), "reference")

@@ -192,7 +192,7 @@ def look(name: object, position: int = 0) -> Look:
 def forest(
     table: pd.DataFrame, truth=None, xlabel: str = "risk difference", ax: Axes | None = None
 ) -> Axes:
-    """One 95 % interval per cell, around a line at zero.
+    """One 95% interval per cell, around a line at zero.
 
     Args:
         table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
@@ -210,7 +210,7 @@ def forest(
         table["estimate"],
         y,
         xerr=whiskers(table, "estimate"),
-        label="estimate, 95 % interval",
+        label="estimate, 95% interval",
         **LOOKS["estimate"].mark | {"linestyle": "none", "markersize": 7, "capsize": 4},
     )
     if truth is not None:

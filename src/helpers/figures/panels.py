@@ -1,4 +1,4 @@
-"""Error rates by group, and panels of estimates, all with their 95 % intervals.
+"""Error rates by group, and panels of estimates, all with their 95% intervals.
 
 `bars` and `matched_scatter` take tables as `faceaudit.effects.error_rates.stratified_errors` leaves
 them. `intervals` draws panels of a table with a row per mark: columns estimate, low, high and,
@@ -36,7 +36,7 @@ REASON_TEXT = {"fontsize": 10, "color": "#555555", "style": "italic"}
 """The text in the place of a mark that is missing; `GREY` is too pale for text."""
 EDGE = {"color": "#DDDDDD", "linewidth": 0.8, "zorder": 0}
 """Lines between named rows or columns."""
-_PERCENT = PercentFormatter(1, symbol=" %")
+_PERCENT = PercentFormatter(1)
 
 
 # --- rates
@@ -45,7 +45,7 @@ _PERCENT = PercentFormatter(1, symbol=" %")
 def bars(
     table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None, few: int = 0
 ) -> Axes:
-    """Rates with their 95 % intervals, and the counts under each bar.
+    """Rates with their 95% intervals, and the counts under each bar.
 
     Args:
         table: columns n, rate, low, high (see `faceaudit.effects.error_rates.stratified_errors`),

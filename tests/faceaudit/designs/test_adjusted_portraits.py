@@ -90,7 +90,7 @@ def test_the_report_has_overlap_balance_and_robustness(portraits, audit):
     assert ("skin", "hair", "short") in values and ("hair", "age", "old") in values
     skin = report.robustness[0]
     assert skin.axis == "skin" and 0 < skin.robustness_of_limit < skin.robustness_value < 1
-    assert f"{100 * skin.robustness_value:.1f} % of what the other columns leave" in skin.sentence
+    assert f"{100 * skin.robustness_value:.1f}% of what the other columns leave" in skin.sentence
     covariates = [row.covariate for row in report.benchmarks if row.axis == "skin"]
     assert covariates == ["hair", "beard", "age"]
     html = page(report)

@@ -120,12 +120,12 @@ def test_faces_that_turn_over_leave_no_mean() -> None:
 
 
 def test_all_looks_hold_at_once() -> None:
-    """Of 400 audits, the truth is given up at any of 300 looks in at most 5 %, up to chance."""
+    """Of 400 audits, the truth is given up at any of 300 looks in at most 5%, up to chance."""
     truth = 0.2
     values = draw(5, faces=300, audits=400)
     games = betting_sequence(values, sought=0.05)
     p = 2 * np.minimum(games.p_of_at_most(truth), games.p_of_at_least(truth))
-    assert (p < 0.05).sum() <= 31  # no more in 99 of 100 draws of 400 at 5 %
+    assert (p < 0.05).sum() <= 31  # no more in 99 of 100 draws of 400 at 5%
 
 
 def test_releases_share_the_level() -> None:

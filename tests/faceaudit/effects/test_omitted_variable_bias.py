@@ -38,7 +38,7 @@ def test_numbers_are_those_of_pysensemakr(recorded, outcome, is_number):
 
 
 def test_the_paper_s_example_has_its_value():
-    # Cinelli & Hazlett (2020), table 1: t = 4.18, 783 degrees of freedom, 13.9 %.
+    # Cinelli & Hazlett (2020), table 1: t = 4.18, 783 degrees of freedom, 13.9%.
     assert abs(robustness_value(4.18445 / 783**0.5) - 0.1388) < 1e-4
     assert robustness_value(0.0) == 0
 

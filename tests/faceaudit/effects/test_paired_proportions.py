@@ -39,7 +39,7 @@ def test_tango_limits_are_where_the_score_test_turns():
     [(0.01, 0), (0.005, 0.005), (0.02, 0), (0.02, 0.01), (0.05, 0.05), (0.1, 0), (0.08, 0.02)],
 )
 def test_coverage_at_400_pairs_is_exact_enough(worse, better):
-    """The exact coverage, summed over all tables: at least 93 % with 1 to 10 % discordant."""
+    """The exact coverage, summed over all tables: at least 93% with 1 to 10% discordant."""
     n = 400
     z = norm.ppf(0.975)
     limits = cache(lambda b, c: paired_interval(b, c, n, z))
@@ -67,7 +67,7 @@ def test_the_score_test_is_the_interval_turned_round(worse, better, n, level):
 
 
 def test_false_alarms_of_a_family_at_the_edge_of_the_tolerance():
-    """Twelve cells whose true effect is the tolerance itself: at most 5 % of families may flag."""
+    """Twelve cells whose true effect is the tolerance itself: at most 5% of families may flag."""
     random, alarms, runs = np.random.default_rng(3), 0, 400
     for _ in range(runs):
         worse, better, _ = random.multinomial(200, [0.12, 0.07, 0.81], 12).T

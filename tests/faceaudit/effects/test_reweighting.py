@@ -198,7 +198,7 @@ def test_covariances_are_those_of_a_jackknife(labelled):
 
 
 def as_student(df):
-    """The level at which statsmodels' normal quantile is Student's for 95 %."""
+    """The level at which statsmodels' normal quantile is Student's for 95%."""
     return 2 * norm.sf(t.ppf(0.975, df))
 
 

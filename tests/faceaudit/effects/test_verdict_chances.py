@@ -124,7 +124,7 @@ def test_so_many_transects_decide_and_one_fewer_does_not(tolerance, axes):
 
 
 def share_rejected_by_holm(p, cells):
-    """Share of tests of an axis's cells that Holm's method rejects after its average, at 5 %."""
+    """Share of tests of an axis's cells that Holm's method rejects after its average, at 5%."""
     of_average = np.zeros((len(p), 1))
     of_other_axes = np.ones((len(p), 2 * cells + 2))
     together = np.hstack([p, of_average, of_other_axes])

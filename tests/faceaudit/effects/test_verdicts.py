@@ -100,7 +100,7 @@ def test_the_reach_is_that_of_the_correlated_normal(correlation):
 
 
 def test_the_family_holds_together_where_errors_are_rare():
-    """Nine contrasts of 300 transects, errors of 1 to 8 %: all hold in 95 % of 150 audits."""
+    """Nine contrasts of 300 transects, errors of 1 to 8%: all hold in 95% of 150 audits."""
     rng = np.random.default_rng(3)
     audits = 150
     worse = np.linspace(0.01, 0.08, 9)

@@ -92,7 +92,7 @@ def test_leaks_are_mean_changes_with_a_limit_that_holds():
         change = (seen[:, 2:].mean(axis=1) - seen[:, :2].mean(axis=1)).mean()
         np.testing.assert_allclose(table.loc[("jaw", "skin"), "change"], change)
         exceeded += table.loc[("jaw", "skin"), "upper"] < 0.3
-    assert 0.02 < exceeded / 400 < 0.09  # a one-sided limit of 95 %
+    assert 0.02 < exceeded / 400 < 0.09  # a one-sided limit of 95%
 
 
 def test_the_spread_of_doses_is_free_of_the_raters_noise_at_its_level():

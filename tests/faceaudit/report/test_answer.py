@@ -154,13 +154,13 @@ def test_the_largest_reason_for_leaving_out_rows_is_named():
     settings = {"unit": None, "axes": {"skin": ["light", "dark"], "hair": ["short", "long"]}}
     settings |= {"error": "wrong", "tolerance": 0.1, "ignore": {"skin": ["painted"]}}
     audit = faceaudit.table(frame, **settings)
-    said = "5.0 % are allowed. The largest part of them: skin is “unclear” (90)."
+    said = "5.0% are allowed. The largest part of them: skin is “unclear” (90)."
     report = audit.report
     first_box = page(report).partition("<nav")[0]
     for shown in (first_box, card(report), answer_html(report), "\n".join(gate(report)[1])):
         assert said in shown
     against = (
-        "not expected: 110. Against the 300 rows of “light”, its smallest level, that is 36.7 %; "
+        "not expected: 110. Against the 300 rows of “light”, its smallest level, that is 36.7%; "
     )
     assert f"{against}{said}" in first_box
     enough = faceaudit.table(frame, policy={"left_out": 0.5}, **settings).report
@@ -170,7 +170,7 @@ def test_the_largest_reason_for_leaving_out_rows_is_named():
 @pytest.mark.parametrize("others", [140, 160, 600])
 @pytest.mark.parametrize("ignore", [None, {"skin": ["VI"]}])
 def test_rows_of_another_level_count_against_the_smallest_one(tmp_path, others, ignore):
-    """A third level of 4.8 % of all rows disappeared, and the model passed (A3)."""
+    """A third level of 4.8% of all rows disappeared, and the model passed (A3)."""
     counts = {"I": 6000, "V": 3000, "VI": others}
     skin = np.repeat(list(counts), list(counts.values()))
     frame = pd.DataFrame({"skin": skin, "wrong": np.arange(len(skin)) % 20 == 0})
@@ -198,7 +198,7 @@ def test_rows_of_another_level_count_against_the_smallest_one(tmp_path, others, 
     (tmp_path / "audit.yml").write_text(json.dumps(content), encoding="utf-8")
     frame.to_csv(tmp_path / "faces.csv", index=False)
     row = run_audit(tmp_path / "audit.yml", lambda line: None).coverage[-1]
-    assert row.found == pytest.approx(100 / 9000) and "1.1 % of all rows;" in row.sentence
+    assert row.found == pytest.approx(100 / 9000) and "1.1% of all rows;" in row.sentence
 
 
 def undecided_by(report, low, high):

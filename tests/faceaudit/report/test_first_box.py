@@ -115,7 +115,7 @@ def tango_limit(worse, better, n, z):
 
 
 def test_two_one_sided_tests_show_their_90_percent_interval(audit):
-    """G13: “+0.0 (95 % −6.3 to +6.3): within the tolerance [5]”."""
+    """G13: “+0.0 (95% −6.3 to +6.3): within the tolerance [5]”."""
     table = pretended_table(150, 0.0, seed=4, base=0.15)
     (row,) = [row for row in audit(table).averages if row.axis == "skin"]
     wide, narrow = max(row.high, -row.low), max(row.high90, -row.low90)
@@ -125,11 +125,11 @@ def test_two_one_sided_tests_show_their_90_percent_interval(audit):
     (row,) = [row for row in report.averages if row.axis == "skin"]
     assert row.verdict == "within"
     ends = f"{100 * row.low90:+.1f} to {100 * row.high90:+.1f}".replace("-", "−")
-    assert f"90 % interval {ends}): within the tolerance by two one-sided tests" in report.answer
-    assert f"90 % interval {ends}). Its 90 % interval is within" in row.sentence
+    assert f"90% interval {ends}): within the tolerance by two one-sided tests" in report.answer
+    assert f"90% interval {ends}). Its 90% interval is within" in row.sentence
     text = shown(page(report))
-    assert f"90 %: {ends}" in text and "Upright ticks" in text
-    assert f"90 % interval {ends}" in card(report) and "interval_90" in card(report)
+    assert f"90%: {ends}" in text and "Upright ticks" in text
+    assert f"90% interval {ends}" in card(report) and "interval_90" in card(report)
 
     # By other code: of cells Tango's interval, of averages Student's of the faces' means.
     for cell in report.effects:

@@ -56,7 +56,7 @@ def test_flips_are_those_of_a_loop():
 
 
 def test_net_covers_where_few_codes_flip():
-    """Cover over all outcomes of 200 codes that flip up in 2 % and down in 0.5 %."""
+    """Cover over all outcomes of 200 codes that flip up in 2% and down in 0.5%."""
     cover = 0
     for up, down in product(range(12), range(6)):
         after = np.repeat([1, 0, 0, 1], [up, 100 - up, down, 100 - down])

@@ -121,7 +121,7 @@ def test_bands_do_not_depend_on_chunks_groups_or_names(monkeypatch):
 
 @pytest.mark.parametrize("dependence", [(0.5, 0.2, 0.2), (0.5, 0.0, 0.4)])
 def test_bands_cover_the_known_rates(dependence):
-    """At the size of the laptop profile; 95 % nominal, at least 92 % wanted."""
+    """At the size of the laptop profile; 95% nominal, at least 92% wanted."""
     rates = np.array([0.01, 0.05, 0.2])
     points = np.concatenate([SHIFT + norm.ppf(rates), norm.isf(rates)])
     truth = norm.cdf(norm.isf(rates) - SHIFT)
@@ -204,7 +204,7 @@ def test_disparities_are_differences_with_verdicts():
     assert ((table["p"] < 0.05) == (table["low"] * table["high"] > 0)).all()
     ends = table[["low", "low90", "estimate", "high90", "high"]]
     assert (np.diff(ends, axis=1) > 0).all()
-    # Between the ends of the two intervals the verdict is the 90 % interval's to give.
+    # Between the ends of the two intervals the verdict is the 90% interval's to give.
     just = table.loc["FMR at threshold", ["low90", "high90"]].abs().max() * 1.001
     within = disparities(*data, **OPTIONS | {"tolerance": just}).set_index("measure")
     assert within.loc["FMR at threshold", "verdict"] == "within"

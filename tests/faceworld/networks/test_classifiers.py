@@ -247,7 +247,7 @@ def test_box_mean_is_pooling_with_the_border_repeated():
 def test_one_cycle_has_the_rates_of_torch():
     steps, weight = 50, torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.AdamW([weight])
-    # torch reaches its peak one step before 30 % of the steps, and the end one step early.
+    # torch reaches its peak one step before 30% of the steps, and the end one step early.
     cycle = torch.optim.lr_scheduler.OneCycleLR(
         optimizer,
         max_lr=4e-3,

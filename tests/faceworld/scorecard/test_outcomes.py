@@ -87,7 +87,7 @@ def test_the_impact_ratio_is_that_of_the_rates(pool):
 
 
 def test_intervals_hold_the_truth_of_every_outcome(pool):
-    """The mark lies four standard errors of 120 independent intervals below 95 %."""
+    """The mark lies four standard errors of 120 independent intervals below 95%."""
     audited = study(*ASKED, band=BAND)
     table = audited.estimates_with_truth(pool, 100, 40, seed=1)
     known = table.dropna(subset=["estimate"])

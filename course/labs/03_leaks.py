@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Lab 3. Matched faces, and what stows away
+# # Lab 3. Matched faces, and what comes along
 #
 # *35 minutes. Afterwards you can measure what else changes when a generator changes skin, say how
 # sure you are, and find what it does to an effect. Needs: labs 1 and 2, standard deviations, the
@@ -25,7 +25,7 @@ import pandas as pd
 from course.lab import check, load
 
 # %% [markdown] tags=["slide"]
-# # Matched faces, and what stows away
+# # Matched faces, and what comes along
 #
 # ## A generator has no button for skin
 #
@@ -33,6 +33,15 @@ from course.lab import check, load
 # to all combinations of skin, hair and gender.
 #
 # **Is skin all that changes?**
+
+# %% [markdown] tags=["slide"]
+# ## What came along?
+#
+# Above, skin alone changes. Below, the hair darkens with it.
+#
+# ![One drawn woman in two rows of five. From left to right her skin darkens; in the lower row her hair darkens too.](faces/03.png)
+#
+# *In which row could you blame skin?*
 
 # %% [markdown] tags=["slide"]
 # ## One face, moved along skin
@@ -82,9 +91,9 @@ with plt.rc_context({"font.size": 17}):
         ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown] tags=["slide"]
-# ## A stowaway
+# ## A hidden leak
 #
-# A **stowaway** is a leak that travels unseen: in something that raters were not asked about.
+# A **hidden leak** is a leak that travels unseen: in something that raters were not asked about.
 #
 # If the model reacts to it, its effect is booked as an effect of skin.
 
@@ -210,7 +219,7 @@ pd.DataFrame({"papers": leak_papers, "book": leak_book})
 # %% [markdown]
 # How sure is a leak? Take `facial_hair`. For each face, compute the mean score of its images with
 # dark skin minus that with light skin, in SD. The faces are the units: 400 differences. Give the
-# 95 % interval of their mean, `[low, high]`, as mean ± 1.96 · s / √n, where s is the standard
+# 95% interval of their mean, `[low, high]`, as mean ± 1.96 · s / √n, where s is the standard
 # deviation of the differences (`.std()`).
 
 # %% tags=["solution"]
@@ -255,7 +264,7 @@ interval = [end * sd["facial_hair"] for end in interval]
 # are two questions.
 
 # %% [markdown]
-# ## Exercise 3. What stowaways do to an effect (8 minutes)
+# ## Exercise 3. What hidden leaks do to an effect (8 minutes)
 #
 # `women` has errors on women with short hair, made in four ways. In "papers" and "book" faces are
 # as their recipe made them. In "papers, held" and "book, held" the same faces have the same skin,
@@ -317,7 +326,7 @@ cost = [effect["papers"] - effect["papers, held"], effect["book"] - effect["book
 
 # %% [markdown]
 # Look at `effect`, too. Does what travels with skin add to the effect of skin, or hide some of it?
-# With faces as units, the 95 % intervals of the two costs are your numbers ± 2.3 and ± 1.3. Which
+# With faces as units, the 95% intervals of the two costs are your numbers ± 2.3 and ± 1.3. Which
 # of them contains 0? We chose this cell of this model after we had seen all cells, because it
 # shows the idea well.
 
