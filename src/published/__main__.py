@@ -6,9 +6,9 @@
 
 `--planes` names an `.npz` of hyperplanes in the generator's codes, or the folder of the published
 pickles; without it the part that takes people's planes is left out. What is compared with the
-record is drawn by its steps: a part without steps is left out, too. What is finished is kept, so
-that a run that was interrupted goes on. The planes of measures are kept as well; they are fitted
-anew where their file in the record is deleted.
+record is drawn by its steps. What is finished is kept, so that a run that was interrupted goes on.
+The planes of measures are kept as well; they are fitted anew where their file in the record is
+deleted.
 """
 
 import argparse
@@ -95,14 +95,7 @@ def _parts(given: argparse.Namespace) -> Sequence[str]:
         return [study.MEASURED]
     if given.part:
         return given.part
-    return [name for name in study.STUDIES if _can_be_made(name, given)]
-
-
-def _can_be_made(name: str, given: argparse.Namespace) -> bool:
-    """Whether there are the planes, or the recorded steps, that a part is drawn by."""
-    if name == study.PLANES:
-        return given.planes is not None
-    return given.write or record.has_steps(name)
+    return [name for name in study.STUDIES if name != study.PLANES or given.planes is not None]
 
 
 def _part(

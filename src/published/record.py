@@ -45,12 +45,6 @@ def _require(path: Path, content: str) -> None:
         )
 
 
-def has_steps(part: str) -> bool:
-    """Whether the record has the steps of a part's faces; the repeated study has none yet."""
-    _require(STEPS, "the recorded steps of faces")
-    return bool((pd.read_csv(STEPS)["study"] == part).any())
-
-
 def steps_of(part: str, faces: Sequence[int]) -> pd.DataFrame:
     """The recorded steps of faces of a part, of `published.study.SteeredFaces`.
 

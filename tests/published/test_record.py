@@ -80,7 +80,6 @@ def test_steps_are_recorded_by_part(folder):
     record.write(rows([0.4]).assign(study="repeated"), {"repeated": steps_of(3)}, second)
     assert record.manifest()["steps"] == file_hash(folder / "steps.csv")
     pd.testing.assert_frame_equal(record.steps_of("measured", [8, 9]), steps_of(8))
-    assert record.has_steps("repeated") and not record.has_steps("planes")
     pd.testing.assert_frame_equal(record.steps_of("repeated", [3]), steps_of(3))
     record.write(rows([0.3]), {"measured": steps_of(5)}, first)
     assert record.steps_of("measured", [3, 5])["transect"].tolist() == [5]
