@@ -128,7 +128,8 @@ draw_power((0.02, 0.05, 0.10), 0.05)
 # - the complete pairs $m$ that a transect keeps, four at most,
 # - the correlation $\rho_d$ of the differences of two pairs of one transect.
 #
-# Only pairs with one error count. Their share is $\psi$. It is small when the same faces are difficult at both levels.
+# Only pairs with one error count. Their share is $\psi$. It is small when the same faces are difficult at both levels:
+# the higher the correlation, the fewer faces are needed. A pilot gives it with an error of its own, so plan with a smaller one.
 #
 # $$
 # \begin{aligned}
@@ -418,7 +419,8 @@ assert distance[grid["base_rate"] == PLANNED.base_rate].max() <= 5
 # %% [markdown]
 # ## What this audit could detect
 #
-# A finished audit can replace the guesses by its own numbers. Its {term}`minimum detectable effect` is the true effect that it would have
+# The plan was frozen before the answers came, so its tolerance and its family cannot follow them. A finished audit can
+# replace the guesses by its own numbers. Its {term}`minimum detectable effect` is the true effect that it would have
 # found four times out of five. It belongs beside every "no effect". We compute it for the average, for the least precise cell, and
 # for that cell in its family, from all images and after pruning. The table gives the largest of all models and axes.
 
@@ -511,7 +513,8 @@ draw_reach(reach)
 # ## Faces or raters?
 #
 # Money buys transects or raters. A wrong label turns a right answer into an error and the reverse. So noise raises the
-# error rate and shrinks every difference. In this world we can count wrong labels, because we know the picture that raters
+# error rate and shrinks every difference: with a share $e$ of wrong labels, $1 - 2e$ of it is left, however many faces
+# there are. In this world we can count wrong labels, because we know the picture that raters
 # saw before they erred. The table compares them with a majority of raters who err independently.
 
 # %%

@@ -26,15 +26,6 @@
 #
 # **Is it their skin?**
 
-# %% [markdown] tags=["slide"]
-# ## Twelve faces, as they come
-#
-# Twelve different faces. Skin, hair, light and look all differ at once.
-#
-# ![Twelve drawn faces of adults, with other skin, hair, light and expression each.](faces/01.png)
-#
-# *Name three things in which the first two faces differ.*
-
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 
@@ -46,6 +37,15 @@ fig, ax = plt.subplots(figsize=(6, 3))
 ax.barh(rates.index.astype(str), rates, color=["tan", "saddlebrown"])
 ax.set(xlabel="wrong answers (%)", title=f"A gap of {rates['dark'] - rates['light']:.1f} points")
 ax.spines[["top", "right"]].set_visible(False)
+
+# %% [markdown] tags=["slide"]
+# ## Twelve faces, as they come
+#
+# Twelve different faces. Skin, hair, light and look all differ at once.
+#
+# ![Twelve drawn faces of adults, with other skin, hair, light and expression each.](faces/01.png)
+#
+# *Name three things in which the first two faces differ.*
 
 # %% [markdown] tags=["slide"]
 # ## What else differs?

@@ -56,15 +56,6 @@ def draw(stays, title="", width=5.5):
 # - What stayed the same?
 
 # %% [markdown] tags=["slide"]
-# ## The same five faces, twice
-#
-# Above with light skin, below with dark skin. All else is as it was.
-#
-# ![Five drawn faces with light skin, and below the same five faces with dark skin.](faces/02.png)
-#
-# *Can you find anything else that changed?*
-
-# %% [markdown] tags=["slide"]
 # ## Pictures as they come
 #
 # Each picture comes from an album. The album decides which skin is common in it, and which hair.
@@ -82,6 +73,15 @@ draw([True] * 4, "Two paths join skin and error", 9)
 
 # %% tags=["slide"]
 draw([False, True, True, True], "One path is left", 9)
+
+# %% [markdown] tags=["slide"]
+# ## The same five faces, twice
+#
+# Above with light skin, below with dark skin. All else is as it was.
+#
+# ![Five drawn faces with light skin, and below the same five faces with dark skin.](faces/02.png)
+#
+# *Can you find anything else that changed?*
 
 # %% [markdown] tags=["slide"]
 # ## To see, and to set

@@ -35,15 +35,6 @@ from course.lab import check, load
 # **Is skin all that changes?**
 
 # %% [markdown] tags=["slide"]
-# ## What came along?
-#
-# Above, skin alone changes. Below, the hair darkens with it.
-#
-# ![One drawn woman in two rows of five. From left to right her skin darkens; in the lower row her hair darkens too.](faces/03.png)
-#
-# *In which row could you blame skin?*
-
-# %% [markdown] tags=["slide"]
 # ## One face, moved along skin
 
 # %% tags=["slide"]
@@ -58,6 +49,15 @@ with plt.rc_context({"font.size": 17}):
     ax.set(xlim=(-1.5, 2.5), xlabel="step along skin", ylabel="true value, 0 to 1")
     ax.set_title(f"Hair colour changes too, by {moved:.2f}".replace("-", "−"))
     ax.spines[["top", "right"]].set_visible(False)
+
+# %% [markdown] tags=["slide"]
+# ## What came along?
+#
+# Above, skin alone changes. Below, the hair darkens with it.
+#
+# ![One drawn woman in two rows of five. From left to right her skin darkens; in the lower row her hair darkens too.](faces/03.png)
+#
+# *In which row could you blame skin?*
 
 # %% [markdown] tags=["slide"]
 # ## Leak
@@ -93,7 +93,7 @@ with plt.rc_context({"font.size": 17}):
 # %% [markdown] tags=["slide"]
 # ## A hidden leak
 #
-# A **hidden leak** is a leak that travels unseen: in something that raters were not asked about.
+# A **hidden leak** is a leak in something that raters were not asked about.
 #
 # If the model reacts to it, its effect is booked as an effect of skin.
 
@@ -264,7 +264,7 @@ interval = [end * sd["facial_hair"] for end in interval]
 # are two questions.
 
 # %% [markdown]
-# ## Exercise 3. What hidden leaks do to an effect (8 minutes)
+# ## Exercise 3. What leaks do to an effect (8 minutes)
 #
 # `women` has errors on women with short hair, made in four ways. In "papers" and "book" faces are
 # as their recipe made them. In "papers, held" and "book, held" the same faces have the same skin,

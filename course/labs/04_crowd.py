@@ -27,15 +27,6 @@
 # *Predict:* how often do all five raters give the same answer?
 
 # %% [markdown] tags=["slide"]
-# ## Faces in the middle of the scale
-#
-# What would five raters say about their gender?
-#
-# ![Six drawn faces whose perceived gender is set to the middle of its scale.](faces/04.png)
-#
-# *Write down your six answers before you talk.*
-
-# %% [markdown] tags=["slide"]
 # ## Five answers to one question
 
 # %% tags=["slide"]
@@ -61,6 +52,15 @@ ax.set_yticks(range(6), [f"image {number}" for number in range(1, 7)])
 equal = 100 * (counts["gender"] == 5).any(axis=1).mean()
 ax.set_title(f"All five raters agree exactly on {equal:.0f}% of the images")
 ax.spines[:].set_visible(False)
+
+# %% [markdown] tags=["slide"]
+# ## Faces in the middle of the scale
+#
+# What would five raters say about their gender?
+#
+# ![Six drawn faces whose perceived gender is set to the middle of its scale.](faces/04.png)
+#
+# *Write down your six answers before you talk.*
 
 # %% [markdown] tags=["slide"]
 # ## From answers to a label

@@ -28,15 +28,6 @@
 #
 # *Predict:* which group would you repair first?
 
-# %% [markdown] tags=["slide"]
-# ## Four groups, other faces in each
-#
-# Above light skin, below dark skin; at the left short hair, at the right long hair.
-#
-# ![Twelve drawn women in four groups of three, by skin colour and hair length.](faces/06.png)
-#
-# *Three faces to a group: how sure could you be of a rate?*
-
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -64,6 +55,15 @@ with plt.rc_context(LARGE):
 # - It errs at **one rate for every face**. We call it the *null control*.
 # - Every pattern in its errors is chance.
 # - Look at it before you believe a pattern of another model.
+
+# %% [markdown] tags=["slide"]
+# ## Four groups, other faces in each
+#
+# Above light skin, below dark skin; at the left short hair, at the right long hair.
+#
+# ![Twelve drawn women in four groups of three, by skin colour and hair length.](faces/06.png)
+#
+# *Three faces to a group: how sure could you be of a rate?*
 
 # %% [markdown] tags=["slide"]
 # ## Small groups show large rates, and small ones

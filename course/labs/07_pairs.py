@@ -26,15 +26,6 @@
 #
 # *Predict:* draw the effect of long hair on the errors on women, and on men.
 
-# %% [markdown] tags=["slide"]
-# ## A pair
-#
-# Above with short hair, below the same face with long hair.
-#
-# ![Five drawn faces with short hair, and below the same five faces with long hair.](faces/07.png)
-#
-# *What cancels in a difference?*
-
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 
@@ -51,6 +42,15 @@ with plt.rc_context(LARGE):
     ax.invert_yaxis()
     ax.set(xlabel="wrong answers of celeba-like, women and men together (%)")
     fig.canvas.draw()
+
+# %% [markdown] tags=["slide"]
+# ## A pair
+#
+# Above with short hair, below the same face with long hair.
+#
+# ![Five drawn faces with short hair, and below the same five faces with long hair.](faces/07.png)
+#
+# *What cancels in a difference?*
 
 # %% [markdown] tags=["slide"]
 # ## One face, eight pictures

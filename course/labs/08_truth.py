@@ -31,15 +31,6 @@
 #
 # *Predict:* where does the truth lie?
 
-# %% [markdown] tags=["slide"]
-# ## One face, all eight versions
-#
-# Above perceived as female, below as male; light and dark skin; short and long hair.
-#
-# ![One drawn face in eight versions: two rows by perceived gender, with light and dark skin and with short and long hair.](faces/08.png)
-#
-# *In this world we know the true effect on each version.*
-
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -96,6 +87,15 @@ held = ((effect["low"] <= effect["truth"]) & (effect["truth"] <= effect["high"])
 ax.set_title(f"{held} of 2 found intervals hold their truth")
 ax.spines[["top", "right"]].set_visible(False)
 plt.rcdefaults()
+
+# %% [markdown] tags=["slide"]
+# ## One face, all eight versions
+#
+# Above perceived as female, below as male; light and dark skin; short and long hair.
+#
+# ![One drawn face in eight versions: two rows by perceived gender, with light and dark skin and with short and long hair.](faces/08.png)
+#
+# *In this world we know the true effect on each version.*
 
 # %% [markdown] tags=["slide"]
 # ## Whose truth?

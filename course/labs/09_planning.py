@@ -28,15 +28,6 @@
 # *Predict:* the true effect is 5 points, in one cell. How often does each audit find it?
 
 # %% [markdown] tags=["slide"]
-# ## Thirty base faces
-#
-# A study begins with faces such as these. Each is one unit, whatever number of pictures is made of it.
-#
-# ![Thirty small drawn faces of different adults.](faces/09.png)
-#
-# *Are thirty enough?*
-
-# %% [markdown] tags=["slide"]
 # ## Power
 #
 # The chance that a study finds an effect that is there.
@@ -63,12 +54,22 @@ for difference, colour, style in ((0.10, "black", "-"), (0.05, "tab:red", "--"))
     ax.text(sizes[at] * 0.93, 0.55, f"{100 * difference:.0f} points", color=colour, ha="right")
 few, many = (power(n, Design(0.05, 0.05, pairs=1)) for n in (50, 1000))
 ax.axhline(0.8, color="grey", linestyle=":")
-ax.set(xscale="log", xlabel="faces (transects)", ylabel="power", ylim=(0, 1.05))
+what = "faces (transects); 5% errors at the low level, correlation 0.05"
+ax.set(xscale="log", xlabel=what, ylabel="power", ylim=(0, 1.05))
 ax.set_xticks([20, 50, 100, 200, 500, 1000, 2000], [20, 50, 100, 200, 500, "1,000", "2,000"])
 ax.minorticks_off()
 ax.set_title(f"5 points in one cell: found by {few:.0%} of audits of 50, {many:.0%} of 1,000")
 ax.spines[["top", "right"]].set_visible(False)
 plt.rcdefaults()
+
+# %% [markdown] tags=["slide"]
+# ## Base faces
+#
+# A study begins with faces such as these. Each is one unit, whatever number of pictures is made of it.
+#
+# ![Twenty-one drawn faces of different adults in three rows.](faces/09.png)
+#
+# *For five points in a cell, are these enough?*
 
 # %% [markdown] tags=["slide"]
 # ## What you must guess

@@ -28,15 +28,6 @@
 # *Predict:* we put hair colour back. Does the estimate come nearer to the truth?
 
 # %% [markdown] tags=["slide"]
-# ## A cause that the table does not have
-#
-# Below, the same faces wear make-up.
-#
-# ![Six drawn women without make-up, and below the same women with make-up.](faces/10.png)
-#
-# *If make-up goes with gender, where is its effect booked?*
-
-# %% [markdown] tags=["slide"]
 # ## Nearer, or farther?
 #
 # One effect of one model, before and after.
@@ -64,6 +55,15 @@ ax.text(truth, 0.5, " truth", va="center")
 ax.set(ylim=(1.5, -0.5), xlabel="effect of dark skin on errors, men with long hair (points)")
 ax.set_title(f"plantskin: {abs(moved):.1f} points {'nearer' if moved < 0 else 'farther'}")
 ax.spines[["top", "right"]].set_visible(False)
+
+# %% [markdown] tags=["slide"]
+# ## A cause that the table does not have
+#
+# Above, skin alone changes. Below, the colour of the hair goes along, and no column has it.
+#
+# ![One drawn man in two rows of five. From left to right his skin darkens; in the lower row his hair darkens too.](faces/10.png)
+#
+# *Where is the effect of hair colour booked?*
 
 # %% [markdown] tags=["slide"]
 # ## Two worlds, one table

@@ -30,9 +30,9 @@
 # %% [markdown] tags=["slide"]
 # ## Generated faces, measured skin
 #
-# Light, medium and dark skin, a step at random, and dimmed light.
+# From left to right: light, medium and dark skin, a step at random, and dimmed light.
 #
-# ![Rows of generated photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a step at random, and the light face in dimmed light.](faces/11.png)
+# ![Three rows of generated photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a step at random, and the light face in dimmed light.](faces/11.png)
 #
 # *No such person exists.*
 

@@ -203,9 +203,17 @@ def _told(cell: NotebookNode) -> NotebookNode:
 
 
 def slides(played: NotebookNode) -> NotebookNode:
-    """The cells of a lab that stand on slides, of code the outputs alone."""
+    """The cells of a lab that stand on slides, of code the outputs alone.
+
+    A figure is described by the heading of its slide.
+    """
     cells = [cell for cell in played.cells if "slide" in tags(cell)]
+    heading = ""
     for cell in cells:
+        if cell.cell_type == "markdown":
+            heading = re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE)[-1]
+        else:
+            cell.metadata["mystnb"] = {"image": {"alt": f"Figure of the slide: {heading}"}}
         cell.metadata["tags"] = ["remove-input"]
     return _notebook(cells)
 

@@ -1,6 +1,7 @@
 """The faces on the slides: drawn when slides are built, so that students need no renderer."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from helpers.artifacts import lineage
 FOLDER = "faces"
 """Beside the slides' notebooks; a slide shows `faces/<number of the session>.png`."""
 SHEET_OF_THE_RECORD = lineage.ROOT / "audits" / "published" / "faces.jpg"
+COLUMNS_OF_THE_SHEET = 5
+SHOWN_OF_THE_SHEET = 3
+"""Rows of it, which are faces."""
 SIZE = 224
 """Height and width of a face, pixels."""
 GAP = 6
@@ -43,7 +47,9 @@ def draw(folder: Path) -> None:
     for session, rows_of_faces in ROWS.items():
         write(rows_of_faces(), folder / f"{session}.png")
     with Image.open(SHEET_OF_THE_RECORD) as sheet:
-        sheet.convert("RGB").save(folder / "11.png")
+        side = sheet.width // COLUMNS_OF_THE_SHEET
+        first_rows = (0, 0, sheet.width, SHOWN_OF_THE_SHEET * side)
+        sheet.convert("RGB").crop(first_rows).save(folder / "11.png")
 
 
 def write(rows: Sequence[Tensor], path: Path) -> None:
@@ -88,9 +94,9 @@ def skin_set_by_hand() -> list[Tensor]:
     return [do(faces, skin_colour=LIGHT), do(faces, skin_colour=DARK)]
 
 
-def skin_and_what_came_along() -> list[Tensor]:
+def skin_and_what_came_along(session: str, gender: float, hair: float) -> list[Tensor]:
     """One face: skin alone is moved, and skin with the colour of the hair."""
-    face = do(people(1, "03"), gender=FEMALE, hair_length=LONG, **STRAIGHT)
+    face = do(people(1, session), gender=gender, hair_length=hair, **STRAIGHT)
     skins = np.linspace(LIGHT, DARK, 5)
     alone = along(face, "skin_colour", skins, hair_colour=[0.6] * 5)
     together = along(face, "skin_colour", skins, hair_colour=np.linspace(0.6, 0.0, 5))
@@ -128,7 +134,7 @@ def pairs() -> list[Tensor]:
 
 def a_transect() -> list[Tensor]:
     """One face at all combinations of perceived gender, skin and hair."""
-    face = do(people(1, "08"), **STRAIGHT)
+    face = do(people(1, "08"), hair_colour=0.15, yaw=0.0, **STRAIGHT)
     rows = []
     for gender in (FEMALE, MALE):
         skins = [LIGHT, LIGHT, DARK, DARK]
@@ -138,27 +144,21 @@ def a_transect() -> list[Tensor]:
 
 
 def many_faces() -> list[Tensor]:
-    """Thirty base faces of a study."""
-    faces = do(people(30, "09"), **STRAIGHT)
-    return [faces[start : start + 10] for start in range(0, 30, 10)]
-
-
-def a_hidden_cause() -> list[Tensor]:
-    """Six women without make-up, and the same women with it."""
-    faces = do(people(6, "10"), gender=FEMALE, hair_length=LONG, **STRAIGHT)
-    return [do(faces, makeup=0.0), do(faces, makeup=0.8)]
+    """Base faces of a study."""
+    faces = do(people(21, "09"), **STRAIGHT)
+    return [faces[start : start + 7] for start in range(0, 21, 7)]
 
 
 ROWS: Mapping[str, Callable[[], list[Tensor]]] = {
     "01": a_collection,
     "02": skin_set_by_hand,
-    "03": skin_and_what_came_along,
+    "03": partial(skin_and_what_came_along, "03", FEMALE, LONG),
     "04": hard_to_call,
     "05": lengths_of_hair,
     "06": groups,
     "07": pairs,
     "08": a_transect,
     "09": many_faces,
-    "10": a_hidden_cause,
+    "10": partial(skin_and_what_came_along, "10", MALE, SHORT),
 }
 """Number of a session → the faces of its deck, in rows; session 11 shows those of the record."""
