@@ -162,7 +162,7 @@ summary = {"change of the error rate, points": 100 * change.mean(), "pairs": len
 pd.DataFrame(summary, ["dark − light"]).round(1)
 
 # %% [markdown]
-# We compute it, in points, in every *cell*. A cell fixes the other two attributes, for example women with short hair.
+# We compute it in every *cell*. The table has it in points. A cell fixes the other two attributes, for example women with short hair.
 # Each attribute has four cells. Pairs of different cells stay apart, so their effects cannot cancel.
 #
 # The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and
@@ -181,7 +181,8 @@ def found(images: pd.DataFrame, model: str) -> pd.DataFrame:
 # %%
 one = truth.name_cells(found(audit, "celeba-like"))
 one = one[(one["scope"] == "cell") & (one["attribute"] == "skin_colour")]
-one.set_index("cell")[["estimate", "low", "high", "n"]].style.format(precision=3)
+in_points_by_cell = 100 * one.set_index("cell")[["estimate", "low", "high"]]
+in_points_by_cell.assign(n=one["n"].to_numpy()).style.format("{:+.1f}").format("{:,}", subset="n")
 
 # %% [markdown]
 # ## Many cells, few false alarms

@@ -890,7 +890,7 @@ shares.style.format("{:.0%}").set_caption(
 # (gap-taken-apart)=
 # ## Skin, hair, and the rest
 #
-# Chapter 1 had two suspects, skin and hair ({numref}`fig-confounding`; answered in {numref}`fig-tour-causes`). So we also give each woman
+# Chapter 1 had two suspects, skin and hair ({numref}`fig-confounding`; answered in {numref}`fig-tour-causes` of [](tour)). So we also give each woman
 # the hair length alone, and then both together, of the same two women. The three effects need not add up: where hair has
 # already tipped an answer, skin cannot tip it again.
 #

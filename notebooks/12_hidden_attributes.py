@@ -835,7 +835,7 @@ glue(
         f"probability of the wrong answer by {total.min():.1f} to {total.max():.1f} points in a typical cell of "
         f"these made faces, and for 0/1 errors {zero} of {len(MODELS)} intervals include zero. Asking raters about "
         f"{HIDDEN} and making new images removes {gone:.0%} of its leak along *{CONTRASTS[MAIN]}*. The new "
-        f"estimates are nearer to leak-free ones for {fewer[ORTHOGONAL]} of {len(MODELS)} models."
+        f"estimates are nearer to leak-free ones for {fewer[ORTHOGONAL]} of {len(MODELS)} models: that a leak is gone does not make an estimate better."
     ),
     display=False,
 )

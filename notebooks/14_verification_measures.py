@@ -437,8 +437,8 @@ more = shares["men"] - shares["women"]
 question(
     f"Of {len(seeds):,} seeds {len(passed):,} pass, and {n_seeds} of them are kept. "
     "A clear beard is on {women:.0%} of the prototypes meant as women and on {men:.0%} of those "
-    "meant as men, of the same seeds. Do men wear it more often? Then men and women differ in beards as "
-    "well as in shape, and the results below count both as perceived gender.",
+    "meant as men, of the same seeds. Where men wear it more often, men and women differ in beards as "
+    "well as in shape, and the results below count both as perceived gender. Do men wear it more often?",
     margin=more.mean(),
     error=more.sem(),
     women=shares["women"].mean(),

@@ -770,7 +770,7 @@ glue(
     Markdown(
         f"**Answer.** At its threshold the first network rejects {shares['fnmr']} of the genuine pairs and accepts "
         f"{shares['fmr']} of the pairs of two people, by group. Over four networks, "
-        f"{verdicts.get('exceeds', 0)} of {verdicts.sum()} differences to European-looking men exceed the tolerance "
+        f"{verdicts.get('exceeds', 0)} of {verdicts.sum()} differences to European-looking men at that threshold exceed the tolerance "
         f"of {100 * TOLERANCE:g} points, {verdicts.get('within', 0)} lie within it, and "
         f"{verdicts.get('inconclusive', 0)} are undecided. In a record of repeated trainings, "
         f"{held['FNMR'].sum()} of {len(skewed)} skewed sets clearly change the gap in false non-matches, and "

@@ -303,11 +303,11 @@ larger = {
 # %% tags=["hide-input"]
 bases = [f"{base:.0%}" for base in recorded["base"].unique()]
 Markdown(
-    f"The first table is for one design, with an error rate of {GATE.base_rate:.0%}. More faces are needed for "
-    + ", ".join(f"*{verdict}* (release {release})" for release, verdict in larger.items())
+    f"The first table is for one design, with an error rate of {GATE.base_rate:.0%}. The verdict that takes more faces is "
+    + ", ".join(f"*{verdict}* at release {release}" for release, verdict in larger.items())
     + f". The second table has the range over the [record](benchmarks.html#a-gate-that-is-asked-again): error rates of {', '.join(bases)}, and for "
     "*beyond* two sizes of effect. Each number there is a multiple of the faces that a gate of one look needs for the same verdict. "
-    "A release wants *within*."
+    "A release passes with *within*."
 )
 
 # %% [markdown]

@@ -233,7 +233,8 @@ shown.fillna("–")
 #
 # Photographs may simply be harder there than here. Then all log odds shift alike, and a small labelled sample of the target can estimate the
 # shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a disparity. The table
-# has the mean miss of the trained models in points, before and after, and for how many models the prediction comes nearer.
+# has the mean miss of the trained models in points, before and after, and for how many of all models, the null control among them, the
+# prediction comes nearer.
 
 # %%
 LABELLED = 200
@@ -392,7 +393,7 @@ assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
 largest = adds.loc[adds.abs().nlargest(3).index]
 parts = {", ".join(stratum): points for stratum, points in largest.items()}
 parts = pd.Series(parts | {"all strata": adds.sum()}, name="part of the miss, points")
-parts.to_frame().round(1)
+parts.to_frame().style.format("{:.1f}")
 
 # %% [markdown]
 # ### What a stratum hides

@@ -285,8 +285,10 @@ pd.Series(planned_sizes).to_frame("plan").style.format("{:,}")
 
 # %%
 chances = plan.power.query("comparison == 'cell'").set_index("times the tolerance")
+chances.index = [f"{times:g}" for times in chances.index]
+chances.index.name = "effect, times the tolerance"
 caption = f"Chances in a cell, if the model errs on {sizes['expected error']:.0%} of images"
-chances.loc[[0, 2], ["within", "beyond"]].style.format("{:.0%}").set_caption(caption)
+chances.loc[["0", "2"], ["within", "beyond"]].style.format("{:.0%}").set_caption(caption)
 
 # %% [markdown]
 # ### Faces, people, answers

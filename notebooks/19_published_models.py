@@ -279,6 +279,16 @@ together = judged_together(part, {"change": [*kinds.values()]})
 effects = together["changes"]
 
 # %% [markdown]
+# The table has the verdict on each answer, for all changes. One network tells a side and no score, so it has no line here.
+
+# %%
+by_answer = effects.assign(verdict=effects["verdict"].astype(str))
+verdicts = by_answer.pivot_table(
+    "verdict", ["network", "answer"], "change", aggfunc="first", sort=False
+)
+verdicts[[*kinds.values()][1:]].rename_axis(columns=None).replace("inconclusive", "undecided")
+
+# %% [markdown]
 # The plan has a second study, with faces of another seed and half as many. They were made and asked like the first ones, but for the
 # controls. A sentence about a score or an age along the measured axis names both studies. What rests on one part says so.
 
@@ -287,6 +297,15 @@ skin_levels = {name: kinds[name] for name in ("low", "middle", "high")}
 repeated = answers[answers["study"] == "repeated"]
 repeated = repeated.assign(change=repeated["skin"].map(skin_levels))
 again = judged_together(repeated, {"change": [*skin_levels.values()]})["changes"]
+
+
+# %%
+def beyond_tolerance(answers: list[str]) -> str:
+    """How many of these answers change beyond the tolerance where the skin is dark."""
+    verdict = effects[effects["answer"].isin(answers) & (effects["change"] == "dark skin")][
+        "verdict"
+    ]
+    return f"{verdict.eq('exceeds').sum()} of {len(verdict)}"
 
 
 # %%
@@ -315,7 +334,11 @@ def change_of(
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) for each network: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-gender", "caption": "Change of the score P(male) against the light face, in points; joint intervals over all answers of all networks."}}
 # Computed by faceaudit.side_by_side.
-_ = panels.intervals(joint(["P(male)"], "network"), "row", "change", xlabel="points of P(male)")
+figure = panels.intervals(
+    joint(["P(male)"], "network"), "row", "change", xlabel="points of P(male)"
+)
+beyond = beyond_tolerance(["P(male)"])
+_ = figure.axes[0].set_title(f"P(male): dark skin moves {beyond} beyond the tolerance", fontsize=12)
 
 # %% tags=["hide-input"]
 gear, dimmed = change_of("gear", "P(male)"), change_of("gear", "P(male)", "dimmed light")
@@ -359,7 +382,19 @@ claim(
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-ages", "caption": "Change of the age that a network tells, in years, against the light face; joint intervals over all answers of all networks."}}
 # Computed by faceaudit.side_by_side.
-_ = panels.intervals(joint(["age"], "network", 100), "row", "change", xlabel="years")
+figure = panels.intervals(joint(["age"], "network", 100), "row", "change", xlabel="years")
+beyond = beyond_tolerance(["age"])
+_ = figure.axes[0].set_title(f"Ages: dark skin moves {beyond} beyond the tolerance", fontsize=12)
+
+# %% tags=["hide-input"]
+ages_in_dim_light = effects.query("answer == 'age' and change == 'dimmed light'")[
+    "estimate"
+].astype(float)
+Markdown(
+    with_minus(
+        f"Dimmed light alone changes the ages by {ages_in_dim_light.min():+.1f} to {ages_in_dim_light.max():+.1f} years."
+    )
+)
 
 # %% [markdown]
 # Ages rise where both studies agree: the joint interval lies above zero in each. Beyond the tolerance is a network whose verdict says
@@ -401,7 +436,9 @@ claim(
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of four scores, happy, angry, real and live, of each network that tells them: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-emotions", "caption": "Change of the scores of two emotions, and of being real and live, in points, against the light face; joint intervals over all answers of all networks."}}
 # Computed by faceaudit.side_by_side.
 scores = ["happy", "angry", "real", "live"]
-_ = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of the score")
+figure = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of the score")
+beyond = beyond_tolerance(scores)
+_ = figure.axes[0].set_title(f"Dark skin moves {beyond} scores beyond the tolerance", fontsize=12)
 
 # %% [markdown]
 # *Real* and *live* are meant to tell a person before the camera from a picture of one. Here only pictures are before the camera, so a high

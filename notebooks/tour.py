@@ -15,8 +15,7 @@
 # %% [markdown]
 # # The book in twenty minutes
 #
-# *You need one course in statistics.* This page tells what the book found, in the
-# order of its chapters. Numbers come from the run behind these pages, and code prints them. A statement with a bold title, not a question, was
+# *You need one course in statistics.* This page tells what the book found. Numbers come from the run behind these pages, and code prints them. A statement with a bold title, not a question, was
 # true in at least nineteen of [twenty other runs](#twenty-other-seeds), each with its own seed. If this run contradicts a
 # sentence, or is too small to decide it, a box in its place says so.
 
@@ -81,8 +80,12 @@ recognised = artifacts.load("15_verification_curves", "results.json", profile)
 # because other things go with skin in a collection of portraits: hair, age, makeup, light. This book counts first. Then it
 # makes an experiment {cite}`transects`. At the end it looks up the true answer.
 #
-# Three results matter most, and they were true in all of the other runs. Counts overstate what skin does. Averages hide what cells show. An experiment does not
-# carry to portraits by reweighting.
+# Three results matter most, and they were true in all of the other runs. Counts overstate what skin does. Averages hide what cells show. An
+# experiment does not carry to portraits by reweighting.
+
+# %% [markdown]
+# The page counts first, makes the experiment and looks up the truth. Then it asks how much of the gap is hair, and what follows for
+# the people who were counted. At its end stand models that people install.
 
 # %% [markdown]
 # The true answer is known here because the faces are drawn. A *face world* draws them from numbers for skin colour, hair, shape of the
@@ -152,113 +155,6 @@ claim(
     two=other,
     gap_one=gap[audited],
     gap_two=gap[other],
-)
-
-# %% [markdown]
-# What part of this gap is due to skin, and what part to hair? In the face world the answer can be computed. Take the same women, give them all the skin of
-# light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
-# Then do the same with the length of their hair, and with both.
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95% intervals."}}
-# Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
-# faceworld.scorecard.counted_gap.take_apart (chapter 11).
-apart = {name: pd.DataFrame(experiment["gap_taken_apart"][name]).T for name in BOTH}
-GIVEN = ("skin alone", "hair length alone", "both")
-figure, panels_of = plt.subplots(2, 1, figsize=(NARROW, 4.8), sharex=True)
-for ax, name in zip(panels_of, BOTH, strict=True):
-    rows = {"counted gap": gap[name]} | apart[name].loc[[*GIVEN]].T.to_dict()
-    rows = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
-    figures.forest(rows, xlabel="", ax=ax)
-    ax.set_title(name, fontsize=11)
-ax.set_xlabel("error rate of women, dark − light (points)", fontsize=11)
-shares = {
-    given: " and ".join(f"{apart[name].loc[given, 'share']:.0%}" for name in BOTH)
-    for given in GIVEN
-}
-_ = figure.suptitle(
-    f"Of the counted gaps, skin alone makes {shares['skin alone']},\n"
-    f"hair length alone {shares['hair length alone']}",
-    fontsize=12,
-)
-
-# %% tags=["hide-input"]
-share = experiment["share_on_counted"]
-claim(
-    "If we change only the skin of these women, their errors change by {one:.0%} of the gap for the "
-    "{audited} model and by {two:.0%} for the {other} model. Both estimates are below the whole gap. "
-    "In other runs an interval may reach the whole gap.",
-    margins=[margin_below(share[name], 1) for name in BOTH],
-    title="Counts overstate what skin does",
-    one=share[audited],
-    two=share[other],
-    audited=audited,
-    other=other,
-)
-
-# %% tags=["remove-cell"]
-adjusted = plain(artifacts.load("01_observational_audit", "results.json", profile))
-adjusted = adjusted["adjusted_skin_log_odds"]
-astray = sum(adjusted[name]["estimate"] * same[name]["estimate"] < 0 for name in BOTH)
-raised = sum(same[name]["estimate"] > 0 for name in BOTH)
-
-# %% tags=["remove-cell"]
-record = json.loads((RECORDS / "seeds_runs.json").read_text(encoding="utf-8"))["rows"]
-each_run = pd.DataFrame(record).set_index("what")
-of_counted = {name: each_run[f"{name}, true effect on the counted"] for name in BOTH}
-lowered = [effect < 0 for effect in of_counted.values()]
-found_in_runs = {name: each_run[f"{name}, found effect on transects"] for name in BOTH}
-understated = [found_in_runs[name].abs() < of_counted[name].abs() for name in BOTH]
-
-# %% tags=["hide-input"]
-Markdown(
-    f"In this run dark skin itself adds errors for {raised} of {len(BOTH)} models. The [twenty other runs](#twenty-other-seeds) trained both models anew, and "
-    f"in {sum(map(sum, lowered))} of {sum(map(len, lowered))} cases skin took errors away. A regression on the portraits that adjusts for the "
-    f"true length of hair has the wrong sign for {astray} of {len(BOTH)} models here, and [chapter 11](11_who_was_right.html) counts one reason for it. "
-    "And hair, the other suspect? [Chapter 1](01_observational_audit.html) asks with a diagram. Here it is again, with the answers."
-)
-
-# %% tags=["remove-cell"]
-short = (portraits["hair"] == "short")[portraits["label"] == 0]
-short = short.groupby(portraits["skin"], observed=True).mean()
-tie = [f"{100 * short[skin]:.0f}% of {skin}" for skin in ("dark", "light")]
-OTHER = "other differences between the groups"
-HAIR_ALONE = "hair length alone"
-
-
-def on_both(row):
-    """Points of both models, one below the other."""
-    return with_minus(
-        "\n".join(f"{100 * apart[name].loc[row, 'estimate']:+.1f} ({name})" for name in BOTH)
-    )
-
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length', and from these to 'error'. Beside the arrows to 'error' stand the Shapley shares of skin and of hair length, in points, for two models."}, "figure": {"name": "fig-tour-causes", "caption": "The diagram of chapter 1 with the answers: what the skin and the hair length of dark- instead of light-skinned women add to the errors of the same women. Numbers are Shapley shares, in points: the two of a model sum to the effect of both."}}
-# Computed by faceworld.scorecard.counted_gap.take_apart (chapter 11).
-axis = causes.two_causes(
-    tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
-    skin=on_both("Shapley share of skin"),
-    hair=on_both("Shapley share of hair length"),
-    known=True,
-)
-_ = axis.set_title("What skin and hair length add to women's errors", fontsize=12)
-
-# %% tags=["hide-input"]
-recorded = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
-by_seed = counted_gap.by_seed(recorded)
-more = by_seed["Shapley share of hair length"] > by_seed["Shapley share of skin"]
-lines = [
-    f"- **{name}**: both together change the errors by {100 * apart[name].loc['both', 'estimate']:+.1f} points, and the counted gap is {100 * gap[name]['estimate']:+.1f}. "
-    f"So other differences between the groups make {100 * apart[name].loc[OTHER, 'estimate']:+.1f}. In other seeds hair length had the "
-    f"larger share in {more[name].sum()} of {len(more[name])}. Hair length alone changes the errors by "
-    f"{100 * apart[name].loc[HAIR_ALONE, 'estimate']:+.1f} (over {len(more[name])} other seeds: "
-    f"{100 * by_seed.loc[name, HAIR_ALONE].min():+.1f} to {100 * by_seed.loc[name, HAIR_ALONE].max():+.1f})."
-    for name in BOTH
-]
-Markdown(
-    with_minus(
-        "Skin and hair need not add up, so their [Shapley shares](glossary.html#term-Shapley-share) divide the effect of both.\n\n"
-        + "\n".join(lines)
-    )
 )
 
 # %% [markdown]
@@ -393,26 +289,6 @@ ax = figures.forest(
 title = f"{audited} model: {held.sum()} of {len(rows)}\nintervals hold the true effect"
 _ = ax.set_title(title, fontsize=12, pad=28)
 
-# %% tags=["hide-input"]
-of_hair = ladder[(ladder["arm"] == "C crowd") & (ladder["attribute"] == "hair_length")]
-of_hair = of_hair[(of_hair["scope"] == "cell") & of_hair["model"].isin(BOTH)]
-of_women = of_hair["cell"].str.startswith("female")
-reach = [
-    " to ".join(f"{100 * end:+.1f}" for end in (part["estimate"].min(), part["estimate"].max()))
-    for part in (of_hair[of_women], of_hair[~of_women])
-]
-Markdown(
-    with_minus(
-        f"And hair, the suspect? Long instead of short hair changes the errors on made women by {reach[0]} points and on made men by {reach[1]} (four cells each, both models). "
-        "Short-haired women in the portraits differ in more than length: many have faces that divide the raters ([chapter 8](08_stratified_errors.html)), and made faces seldom do. "
-        "So this effect need not be the one on the counted women. Their own hair was changed above. That alone makes "
-        f"{shares['hair length alone']} of the counted gaps ({' and '.join(BOTH)}).\n\n"
-        "**The experiment can understate.** It tells what skin does to made women. In "
-        f"{sum(map(sum, understated))} of {sum(map(len, understated))} cases of the [twenty other runs](#twenty-other-seeds) that is smaller in size than what skin does to the counted women. "
-        "[Note N12](n12_counted_people.html) asks about the counted women in two other ways."
-    )
-)
-
 # %% [markdown]
 # Why cells? One number for everybody can hide two opposite effects. A third model shows it, because a bias was planted
 # in it on purpose.
@@ -520,6 +396,143 @@ claim(
 # [](08_stratified_errors) counts errors by group, [](09_logistic_ate) fits the regression, [](10_matched_pairs) compares pairs, [](11_who_was_right) looks up
 # the truth, and [](12_hidden_attributes) asks what else moved. These five
 # chapters hold the results of the experiment.
+
+# %% [markdown]
+# ## How much of the gap is hair?
+#
+# What part of the counted gap is due to skin, and what part to hair? In the face world the answer can be computed. Take the same women, give them all the skin of
+# light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
+# Then do the same with the length of their hair, and with both.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each model, with four intervals in points: the counted gap between dark- and light-skinned women, the change of the same women's errors with other skin, with other hair length, and with both. That of skin alone lies to the left of the counted gap."}, "figure": {"name": "fig-tour-gap", "caption": "Above in each panel: difference in error rates, dark minus light skin, among the women of the portraits. Below: what changes if the same women get skin, hair length, or both, of dark- instead of light-skinned women. Bars are 95% intervals."}}
+# Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
+# faceworld.scorecard.counted_gap.take_apart (chapter 11).
+apart = {name: pd.DataFrame(experiment["gap_taken_apart"][name]).T for name in BOTH}
+GIVEN = ("skin alone", "hair length alone", "both")
+figure, panels_of = plt.subplots(2, 1, figsize=(NARROW, 4.8), sharex=True)
+for ax, name in zip(panels_of, BOTH, strict=True):
+    rows = {"counted gap": gap[name]} | apart[name].loc[[*GIVEN]].T.to_dict()
+    rows = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
+    figures.forest(rows, xlabel="", ax=ax)
+    ax.set_title(name, fontsize=11)
+ax.set_xlabel("error rate of women, dark − light (points)", fontsize=11)
+shares = {
+    given: " and ".join(f"{apart[name].loc[given, 'share']:.0%}" for name in BOTH)
+    for given in GIVEN
+}
+_ = figure.suptitle(
+    f"Of the counted gaps, skin alone makes {shares['skin alone']},\n"
+    f"hair length alone {shares['hair length alone']}",
+    fontsize=12,
+)
+
+# %% tags=["hide-input"]
+share = experiment["share_on_counted"]
+claim(
+    "If we change only the skin of these women, their errors change by {one:.0%} of the gap for the "
+    "{audited} model and by {two:.0%} for the {other} model. Both estimates are below the whole gap. "
+    "In other runs an interval may reach the whole gap.",
+    margins=[margin_below(share[name], 1) for name in BOTH],
+    title="Counts overstate what skin does",
+    one=share[audited],
+    two=share[other],
+    audited=audited,
+    other=other,
+)
+
+# %% tags=["remove-cell"]
+adjusted = plain(artifacts.load("01_observational_audit", "results.json", profile))
+adjusted = adjusted["adjusted_skin_log_odds"]
+astray = sum(adjusted[name]["estimate"] * same[name]["estimate"] < 0 for name in BOTH)
+raised = sum(same[name]["estimate"] > 0 for name in BOTH)
+
+# %% tags=["remove-cell"]
+record = json.loads((RECORDS / "seeds_runs.json").read_text(encoding="utf-8"))["rows"]
+each_run = pd.DataFrame(record).set_index("what")
+of_counted = {name: each_run[f"{name}, true effect on the counted"] for name in BOTH}
+lowered = [effect < 0 for effect in of_counted.values()]
+found_in_runs = {name: each_run[f"{name}, found effect on transects"] for name in BOTH}
+understated = [found_in_runs[name].abs() < of_counted[name].abs() for name in BOTH]
+
+# %% tags=["hide-input"]
+Markdown(
+    f"In this run dark skin itself adds errors for {raised} of {len(BOTH)} models. The [twenty other runs](#twenty-other-seeds) trained both models anew, and "
+    f"in {sum(map(sum, lowered))} of {sum(map(len, lowered))} cases skin took errors away. A regression on the portraits that adjusts for the "
+    f"true length of hair has the wrong sign for {astray} of {len(BOTH)} models here, and [chapter 11](11_who_was_right.html) counts one reason for it. "
+    "And hair, the other suspect? [Chapter 1](01_observational_audit.html) asks with a diagram. Here it is again, with the answers."
+)
+
+# %% tags=["remove-cell"]
+short = (portraits["hair"] == "short")[portraits["label"] == 0]
+short = short.groupby(portraits["skin"], observed=True).mean()
+tie = [f"{100 * short[skin]:.0f}% of {skin}" for skin in ("dark", "light")]
+OTHER = "other differences between the groups"
+HAIR_ALONE = "hair length alone"
+
+
+def on_both(row):
+    """Points of both models, one below the other."""
+    return with_minus(
+        "\n".join(f"{100 * apart[name].loc[row, 'estimate']:+.1f} ({name})" for name in BOTH)
+    )
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length', and from these to 'error'. Beside the arrows to 'error' stand the Shapley shares of skin and of hair length, in points, for two models."}, "figure": {"name": "fig-tour-causes", "caption": "The diagram of chapter 1 with the answers: what the skin and the hair length of dark- instead of light-skinned women add to the errors of the same women. Numbers are Shapley shares, in points: the two of a model sum to the effect of both."}}
+# Computed by faceworld.scorecard.counted_gap.take_apart (chapter 11).
+axis = causes.two_causes(
+    tie=f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
+    skin=on_both("Shapley share of skin"),
+    hair=on_both("Shapley share of hair length"),
+    known=True,
+)
+_ = axis.set_title("What skin and hair length add to women's errors", fontsize=12)
+
+# %% tags=["hide-input"]
+recorded = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
+by_seed = counted_gap.by_seed(recorded)
+more = by_seed["Shapley share of hair length"] > by_seed["Shapley share of skin"]
+lines = [
+    f"- **{name}**: both together change the errors by {100 * apart[name].loc['both', 'estimate']:+.1f} points, and the counted gap is {100 * gap[name]['estimate']:+.1f}. "
+    f"So other differences between the groups make {100 * apart[name].loc[OTHER, 'estimate']:+.1f}. In other seeds hair length had the "
+    f"larger share in {more[name].sum()} of {len(more[name])}. Hair length alone changes the errors by "
+    f"{100 * apart[name].loc[HAIR_ALONE, 'estimate']:+.1f} (over {len(more[name])} other seeds: "
+    f"{100 * by_seed.loc[name, HAIR_ALONE].min():+.1f} to {100 * by_seed.loc[name, HAIR_ALONE].max():+.1f})."
+    for name in BOTH
+]
+Markdown(
+    with_minus(
+        "Skin and hair need not add up, so their [Shapley shares](glossary.html#term-Shapley-share) divide the effect of both.\n\n"
+        + "\n".join(lines)
+    )
+)
+
+# %% tags=["hide-input"]
+of_hair = ladder[(ladder["arm"] == "C crowd") & (ladder["attribute"] == "hair_length")]
+of_hair = of_hair[(of_hair["scope"] == "cell") & of_hair["model"].isin(BOTH)]
+of_women = of_hair["cell"].str.startswith("female")
+reach = [
+    " to ".join(f"{100 * end:+.1f}" for end in (part["estimate"].min(), part["estimate"].max()))
+    for part in (of_hair[of_women], of_hair[~of_women])
+]
+Markdown(
+    with_minus(
+        f"The experiment sees little of this. Long instead of short hair changes the errors on made women by {reach[0]} points and on made men by {reach[1]} (four cells each, both models). "
+        "Short-haired women in the portraits differ in more than length: many have faces that divide the raters ([chapter 8](08_stratified_errors.html)), and made faces seldom do."
+    )
+)
+
+# %% [markdown]
+# ## The people who were counted
+#
+# So what does an effect on made women say about the women of the portraits? [](n12_counted_people) asks in two ways: it
+# carries the experiment over to them by their attributes, and it changes the skin in their own portraits.
+
+# %% tags=["hide-input"]
+Markdown(
+    f"The experiment can understate. In {sum(map(sum, understated))} of {sum(map(len, understated))} cases of the "
+    "[twenty other runs](#twenty-other-seeds) the effect that it finds on made women is smaller in size than what skin does to the "
+    "counted women. Changing their own portraits comes nearer on average over seeds."
+)
 
 # %% [markdown]
 # ## What the method cannot tell you
@@ -640,6 +653,29 @@ claim(
     title="A skewed training set need not harm its rare groups more",
     fewer=sum(fewer),
     n=sum(row["measure"] == "FNMR" for row in sets),
+)
+
+# %% [markdown]
+# ## Models that people install
+#
+# The drawn world checks the method against the truth. [](19_published_models) leaves that world, and there no truth is known: it asks
+# published models about photographic faces that exist nowhere, along two axes of skin. One is measured on the pixels, the other
+# was fitted to people's answers.
+
+# %% tags=["hide-input"]
+published = artifacts.load("19_published_models", "results.json", profile)
+of_pixels = pd.DataFrame(published["effects"]).query("change == 'dark skin'")
+of_people = pd.DataFrame(published["to people"])
+longer = of_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(
+    float
+)
+of_plane = of_people.query('change == "people\'s skin plane"')
+ages = of_pixels.merge(of_plane, on=["network", "answer"]).query("answer == 'age'")
+turned = (ages["low_family_x"] > 0) & (ages["high_family_y"] < 0)
+Markdown(
+    f"Longer hair makes all {len(longer)} networks that tell gender find a face less male, by {-100 * longer.max():.0f} to "
+    f"{-100 * longer.min():.0f} points of a score. What darker skin does depends on the axis: {turned.sum()} of {len(ages)} networks "
+    "that tell ages say more years along the measured axis, and fewer along that of people's answers."
 )
 
 # %% [markdown]
@@ -849,7 +885,7 @@ Markdown(
 # experiment, look at every attribute that its faces move, and report cells. Compare the instrument with a truth wherever there is
 # one.
 #
-# This page makes no statement about photographs or about any group of people. The world is drawn, and its classifiers are small. A result about
+# This page makes no statement about any group of people. The world is drawn, and its classifiers are small. A result about
 # a real model needs an audit of that model.
 
 # %% [markdown]

@@ -1273,7 +1273,7 @@ Markdown(
 
 # %% [markdown]
 # An analysis can be enough for one question and too little for the other. If you want one number for an
-# attribute, over all faces of a complete design, you may use the regression where the list allows it. Up to
+# attribute, over all faces of a complete design, you may use the regression where the list names no fault. Up to
 # its penalty it gives what matched pairs give. If you want to know whether some are harmed and others
 # favoured, you need effects by cell, because opposite signs cancel in an average. A small average does not
 # show that a model is fair.
@@ -1384,7 +1384,7 @@ glue(
     Markdown(
         f"**Answer.** For averages over complete transects the paper's regression and matched pairs agree: the "
         f"largest bias is {largest[0]:.2f} and {largest[1]:.2f} points. In cells the "
-        f"intervals of matched pairs hold the truth in {pairs:.0%} at worst, those of the "
+        f"intervals of matched pairs hold the truth in {pairs:.0%} for the worst model and attribute, those of the "
         f"paper's regression in {papers:.0%}. On found portraits the raw difference holds the "
         f"effect of skin on women in {of_raw['estimate']:.0%} of the audits of the fairface-like model. These are numbers of this "
         "run, and all effects are effects on made faces or on the drawn portraits."

@@ -970,7 +970,7 @@ forgotten.rename(columns=CONTRASTS)
 # %% [markdown]
 # The benchmark is as good as the likeness between annotated attributes and hidden ones. It knows how far the
 # annotated ones leak, along the axes to which they are tied. An attribute that is tied to another axis leaks there, unseen by
-# the benchmark.
+# the benchmark. Where the benchmark is not large enough, the next measure, which divides by it, promises too much.
 
 # %% [markdown]
 # ### E-value
@@ -1066,6 +1066,12 @@ for ax, measure in zip(axes, ASKED_OF, strict=True):
 panels.legend_above(figure)
 title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in rank["part"])
 titled(figure, title, 8)
+
+# %% tags=["hide-input"]
+Markdown(
+    f"A measure that warns has a clearly negative correlation. In this run {(rank['part'] < 0).sum()} of {len(rank)} "
+    "measures have a negative one at all."
+)
 
 # %%
 rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)

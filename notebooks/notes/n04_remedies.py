@@ -247,7 +247,7 @@ sides = {"total": kept, "positive": kept[both_smile], "negative": kept[~both_smi
 # %%
 kept_class = share_table(sides, "ends")
 of_random = {"positive": positive.mean(), "negative": 1 - positive.mean()}
-kept_class["of random codes"] = pd.Series(of_random)
+kept_class["share of random codes"] = pd.Series(of_random)
 kept_class.style.format(precision=3, na_rep="—")
 
 # %%
@@ -418,6 +418,9 @@ agrees = fitted["error"] * fitted["predicted"] > 0
 shown = fitted[["estimate", "truth", "error", "predicted", "most through"]]
 shown = shown.assign(**{"same sign": np.where(agrees, "yes", "no")})
 shown.rename(spoken).style.format("{:+z.3f}", subset=shown.columns[:4])
+
+# %% tags=["hide-input"]
+Markdown(f"Prediction and error have the same sign in {agrees.sum()} of {len(agrees)} rows.")
 
 # %% [markdown]
 # ## Balance the samples

@@ -1006,9 +1006,9 @@ WALKS = ("along normals", "the rest held")
 question(
     "Along normals {paper[0]:.0%} of the prototypes are as meant with the classifier's labels, and "
     "{crowd[0]:.0%} with the crowd's labels of all samples. With the rest held it is {paper[1]:.0%} and "
-    "{crowd[1]:.0%}. Do the crowd's labels bring more prototypes to the group that was meant? To hold the rest "
-    "serves another end: along normals of the crowd's planes a seed's men have {plain:+.2f} of the scale "
-    "of hair length more than its women, and {held:+.2f} with the rest held.",
+    "{crowd[1]:.0%}. To hold the rest serves another end: along normals of the crowd's planes hair of a seed's men "
+    "differs from that of its women by {plain:+.2f} of the scale of hair length, and by {held:+.2f} with the rest held. "
+    "Do the crowd's labels bring more prototypes to the group that was meant?",
     margin=more.mean(),
     error=more.sem(),
     paper=[reached[f"{PAPER}, {walk}"] for walk in WALKS],

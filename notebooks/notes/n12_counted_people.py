@@ -102,7 +102,7 @@ def log_odds(model: str, pictures: np.ndarray) -> np.ndarray:
 # %% [markdown]
 # ## Whom we ask about
 #
-# To save time we take the first of the counted women only. Raters called all of them women, so a model errs where it
+# To save time we take the first of the counted women only. Numbers of [](11_who_was_right) are about all of them, and differ. Raters called all of them women, so a model errs where it
 # says *man*. The truth is that of [](11_who_was_right), about these women: each gets the skin of a light-skinned and of a
 # dark-skinned counted woman, and all else stays.
 
@@ -404,9 +404,8 @@ Markdown(
 # portraits, raters, directions and made faces. A constant, the mean truth of twenty seeds, is the yardstick: a way is of
 # use where its error is clearly smaller. *Truth held* is the share of the seeds in which the interval contains the truth.
 #
-# The first table is about runs of the whole book with other seeds. It counts the runs in which the counted gap is larger in size
-# than what skin does to the counted women, and those in which the effect found on made women is smaller in size. Size leaves
-# the sign aside.
+# The first table is about runs of the whole book with other seeds. It compares sizes, without the sign, which is stricter than the tour. It counts the runs in which the counted gap is larger in size
+# than what skin does to the counted women, and those in which the effect found on made women is smaller in size.
 
 # %%
 runs = json.loads((lineage.ROOT / "benchmarks/results/seeds_runs.json").read_text("utf-8"))["rows"]
