@@ -211,7 +211,7 @@ def slides(played: NotebookNode) -> NotebookNode:
     heading = ""
     for cell in cells:
         if cell.cell_type == "markdown":
-            heading = re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE)[-1]
+            heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
         else:
             cell.metadata["mystnb"] = {"image": {"alt": f"Figure of the slide: {heading}"}}
         cell.metadata["tags"] = ["remove-input"]

@@ -20,7 +20,7 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 
 import book
-from course import editions, lab, quiz
+from course import editions, lab, quiz, slide_faces
 from helpers import pdf
 from helpers.artifacts import lineage, pages
 
@@ -255,6 +255,18 @@ def test_a_quiz_is_accessible_and_answers_without_a_network(chromium, tmp_path):
 
 
 @pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium")
+@pytest.mark.slow
+@pytest.mark.parametrize("session", LABS)
+def test_slides_show_faces_and_describe_their_figures(session, course):
+    assert {*LABS} == {*slide_faces.ROWS, "11"}
+    page = (course / "slides" / "html" / f"{LABS[session].stem}.html").read_text(encoding="utf-8")
+    images = re.findall(r"<img[^>]*>", page)
+    words = [re.search(r'alt="([^"]*)"', image)[1] for image in images]
+    assert all(len(one) > 20 and "/" not in one for one in words), words
+    picture = course / "slides" / "faces" / f"{session}.png"
+    assert sum(f"{session}.png" in image for image in images) == 1 and picture.is_file()
+
+
 def test_handouts_are_one_page(course):
     for page in (course / "student" / "handouts").glob("*.pdf"):
         assert len(re.findall(rb"/Type\s*/Page\b", page.read_bytes())) == 1, page.name
