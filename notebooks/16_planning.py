@@ -872,7 +872,8 @@ glue(
             f"family of tests needs {for_family['cell, in its family']['the difference above']:,}. With its "
             f"{audit['transect'].nunique():,} transects the audit of this book can overlook effects of "
             f"{worst['all', 'in family']:.1f} points in a cell, in one audit of five. At a fee of {PRICE:g} for an answer, labels for the "
-            f"{PLANNED.difference * 100:g} points in a cell cost at least {money:,.0f}, with {'one rater' if cheapest == 1 else f'{cheapest} raters'} per image."
+            f"{PLANNED.difference * 100:g} points in a cell cost at least {money:,.0f}, with {'one rater' if cheapest == 1 else f'{cheapest} raters'} per image "
+            f"and, because raters err and images are pruned, {transects:,.0f} transects. Answers before the model cost {before * PRICE:,.0f} more."
         )
     ),
     display=False,

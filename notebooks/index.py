@@ -273,7 +273,7 @@ table = {
     row: {name: in_points(values[name]["estimate"]) for name in (audited, other)}
     for row, values in said.items()
 }
-Markdown(with_minus(pd.DataFrame(table).T.to_markdown(disable_numparse=True)))
+pd.DataFrame(table).T
 
 # %% [markdown]
 # The findings follow in this order. Where a finding names no other source, it was true in twenty of
