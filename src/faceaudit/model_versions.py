@@ -201,15 +201,15 @@ class VersionComparison:
 
         Those of the comparison come first, then those of the new model's own audit.
         """
-        said = []
+        sentences = []
         for table in (self.changes, self.missing):
             for number, row in enumerate(_rows(table)):
                 rises = _rises_beyond(row)
                 if rises or (number == 0 and not self._is_no_worse(table)):
-                    said += self._sentences("change_in_the_way", row, rises)
-        said += [f"coverage: {row.sentence}" for row in self.coverage if not row.met]
+                    sentences += self._sentences("change_in_the_way", row, rises)
+        sentences += [f"coverage: {row.sentence}" for row in self.coverage if not row.met]
         return [
-            *(f"the comparison: {line}" for line in said),
+            *(f"the comparison: {line}" for line in sentences),
             *(f"the new version's own audit: {line}" for line in self.gate_of_new.lines),
         ]
 

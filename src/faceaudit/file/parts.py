@@ -77,23 +77,25 @@ def requirement(fits: Callable[[Any], Any], expected: LiteralString) -> AfterVal
     return AfterValidator(check)
 
 
-def unfit(field: str, found: object, expected: str, said: str | None = None) -> InputError:
+def unfit(field: str, found: object, expected: str, message: str | None = None) -> InputError:
     """The error of a field that does not fit; pydantic makes it a fault of the part of the file.
 
     Args:
         field: key of the file.
         found: what it is.
         expected: what was expected.
-        said: what the message says of the key, where its two parts do not tell what to do.
+        message: what is said of the key, where its two parts do not tell what to do.
     """
-    said = said or f"is {found}, {expected} was expected"
-    return InputError(f"{field} {said}", field=field, found=found, expected=expected)
+    message = message or f"is {found}, {expected} was expected"
+    return InputError(f"{field} {message}", field=field, found=found, expected=expected)
 
 
-def require(fits: bool, field: str, found: object, expected: str, said: str | None = None) -> None:
+def require(
+    fits: bool, field: str, found: object, expected: str, message: str | None = None
+) -> None:
     """Raise the error of `unfit` unless a field fits."""
     if not fits:
-        raise unfit(field, found, expected, said)
+        raise unfit(field, found, expected, message)
 
 
 class MayBeMissing:
@@ -394,11 +396,13 @@ class Preparation(FilePart):
             expected = "the pixel value around an image, from 0 to 255,"
             require(self.pad is not None, "pad", "missing", expected)
         else:
-            said = "is given without keep_aspect: true; give both, or neither"
-            require(self.pad is None, "pad", self.pad, "keep_aspect: true with it, or no pad", said)
+            message = "is given without keep_aspect: true; give both, or neither"
+            require(
+                self.pad is None, "pad", self.pad, "keep_aspect: true with it, or no pad", message
+            )
         if self.grey:
-            said = f"is {self.channels}, but a grey image has one channel; leave the key out"
-            require(self.channels == "rgb", "channels", self.channels, "rgb", said)
+            message = f"is {self.channels}, but a grey image has one channel; leave the key out"
+            require(self.channels == "rgb", "channels", self.channels, "rgb", message)
         return self
 
     @model_serializer(mode="wrap")

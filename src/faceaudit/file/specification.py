@@ -321,8 +321,8 @@ class Specification(parts.FilePart):
             self._check_people()
         else:
             kind = self.model.kind
-            said = f"is {kind}, but images names a table with answers; it must be table"
-            require(kind == "table", "model.kind", kind, "table", said)
+            message = f"is {kind}, but images names a table with answers; it must be table"
+            require(kind == "table", "model.kind", kind, "table", message)
             alternatives = {"generator", "people", "calibration"}
             found = "given besides generator, people or calibration"
             require(
@@ -335,19 +335,21 @@ class Specification(parts.FilePart):
         if self.kind != "verification":
             self._check_classifier()
         if self.columns.weight is not None:
-            said = "is given, but weights go with a table of answers alone, under images"
-            require(self.images is not None, "columns.weight", "given", "no weights", said)
+            message = "is given, but weights go with a table of answers alone, under images"
+            require(self.images is not None, "columns.weight", "given", "no weights", message)
             found = "given besides target"
-            said = f"is {found}; both weight the images, so give one of them"
-            require(self.target is None, "columns.weight", found, "one of them", said)
+            message = f"is {found}; both weight the images, so give one of them"
+            require(self.target is None, "columns.weight", found, "one of them", message)
         self._check_looks()
         return self
 
     def _check_looks(self) -> None:
         """Raise InputError where a gate cannot be monitored."""
         if not self.policy.monitor:
-            said = "is given without policy.monitor: true; only a monitored audit counts its looks"
-            require(self.previous is None, "previous", "given", "policy.monitor: true", said)
+            message = (
+                "is given without policy.monitor: true; only a monitored audit counts its looks"
+            )
+            require(self.previous is None, "previous", "given", "policy.monitor: true", message)
             return
         obstacles = {
             "an audit of matched images": self.kind != "classification",
@@ -379,10 +381,10 @@ class Specification(parts.FilePart):
 
     def _check_classifier(self) -> None:
         """Raise InputError where a classifier cannot be judged along these axes."""
-        said = "is given, but only audits of the kind verification compare distances"
-        require(not self.compares_distances, "model.distance", "given", "no distance", said)
-        said = "is given, but the answers of a classifier have a threshold; leave it out"
-        require(self.model.fmr is None, "model.fmr", self.model.fmr, "no fmr", said)
+        message = "is given, but only audits of the kind verification compare distances"
+        require(not self.compares_distances, "model.distance", "given", "no distance", message)
+        message = "is given, but the answers of a classifier have a threshold; leave it out"
+        require(self.model.fmr is None, "model.fmr", self.model.fmr, "no fmr", message)
         threshold = f"{self.model.score_threshold:g}"
         require(
             parts.has_score_threshold(self.model),
@@ -413,8 +415,8 @@ class Specification(parts.FilePart):
         if self.design.contrasts == TREND:
             self._check_trend()
         for name in self.placebos:
-            said = f"has {name}, which is an axis too; keep it in one of them"
-            require(name not in self.axes, "placebos", "also an axis", "other attributes", said)
+            message = f"has {name}, which is an axis too; keep it in one of them"
+            require(name not in self.axes, "placebos", "also an axis", "other attributes", message)
         self._check_one_source_of_answers()
         self._check_outcomes()
         for name in self.target.by if self.target else []:
@@ -422,20 +424,22 @@ class Specification(parts.FilePart):
         if self.images is None and self.generator.kind != "images":
             for axis, names in {**self.axes, **self.placebos}.items():
                 found = f"of {len(names)} levels with generator {self.generator.kind}"
-                said = f"has {len(names)} levels; a generator of kind {self.generator.kind} has two"
-                require(len(names) == 2, f"axes.{axis}", found, "two levels", said)
+                message = (
+                    f"has {len(names)} levels; a generator of kind {self.generator.kind} has two"
+                )
+                require(len(names) == 2, f"axes.{axis}", found, "two levels", message)
 
     def _check_trend(self) -> None:
         """Raise InputError where no axis has a trend of its own, or an outcome has none."""
         axes = [*self.axes.values(), *self.placebos.values()]
-        said = (
+        message = (
             f"is {TREND}, but no axis has more than two levels, and the trend of two is their "
             "contrast; leave it out"
         )
         has_trend = any(len(names) > 2 for names in axes)
-        require(has_trend, "design.contrasts", TREND, "an axis of three levels or more", said)
-        said = f"has {FLIP}, which compares two images; a trend needs an outcome of each image"
-        require(FLIP not in self.outcomes, "outcomes", FLIP, "outcomes of single images", said)
+        require(has_trend, "design.contrasts", TREND, "an axis of three levels or more", message)
+        message = f"has {FLIP}, which compares two images; a trend needs an outcome of each image"
+        require(FLIP not in self.outcomes, "outcomes", FLIP, "outcomes of single images", message)
 
     def _check_outcomes(self) -> None:
         """Raise InputError where outcomes cannot be known, or not beside each other."""
@@ -443,32 +447,38 @@ class Specification(parts.FilePart):
         first, *further = self.outcomes
         allowed = FIRST_OUTCOMES
         found = f"{first} as the first"
-        said = f"begins with {first}; the first outcome must be {one_of(allowed)}"
-        require(first in allowed, "outcomes", found, one_of(allowed), said)
+        message = f"begins with {first}; the first outcome must be {one_of(allowed)}"
+        require(first in allowed, "outcomes", found, one_of(allowed), message)
         if first != ERROR:
             for name in further:
                 found = f"{name} after {first}"
-                said = f"begins with {first} and has {name}, which needs labels; put error first"
-                require(name not in OF_LABELS, "outcomes", found, "error before it", said)
+                message = f"begins with {first} and has {name}, which needs labels; put error first"
+                require(name not in OF_LABELS, "outcomes", found, "error before it", message)
             for key in ("transects", "target"):
                 found = f"given with the first outcome {first}"
-                said = f"is {found}; it goes with error as the first outcome"
-                require(getattr(self, key) is None, key, found, "error as the first outcome", said)
+                message = f"is {found}; it goes with error as the first outcome"
+                require(
+                    getattr(self, key) is None, key, found, "error as the first outcome", message
+                )
             in_table = self.images is not None or self.people.kind == "table"
             found = f"{first} as the first"
-            said = f"begins with {first}, but people are asked what is right; put error first"
-            require(in_table, "outcomes", found, "error", said)
+            message = f"begins with {first}, but people are asked what is right; put error first"
+            require(in_table, "outcomes", found, "error", message)
         if self.kind == "portraits":
-            said = f"has {FLIP}, which compares images of one face; portraits have no such images"
-            require(FLIP not in self.outcomes, "outcomes", FLIP, "outcomes of portraits", said)
+            message = (
+                f"has {FLIP}, which compares images of one face; portraits have no such images"
+            )
+            require(FLIP not in self.outcomes, "outcomes", FLIP, "outcomes of portraits", message)
         if self.columns.error is not None:
             for name in further:
-                said = f"has {name}, which columns.error does not tell; beside error, it may have "
-                said += one_of(list(REASONS))
-                require(name in REASONS, "outcomes", name, one_of(list(REASONS)), said)
+                message = (
+                    f"has {name}, which columns.error does not tell; beside error, it may have "
+                )
+                message += one_of(list(REASONS))
+                require(name in REASONS, "outcomes", name, one_of(list(REASONS)), message)
         if self.columns.decision is not None:
-            said = f"has {SCORE}, but columns.decision has no scores; name columns.score instead"
-            require(SCORE not in self.outcomes, "outcomes", SCORE, "columns.score", said)
+            message = f"has {SCORE}, but columns.decision has no scores; name columns.score instead"
+            require(SCORE not in self.outcomes, "outcomes", SCORE, "columns.score", message)
         if len(self.classes) > 2:
             self._check_many_classes()
 
@@ -479,15 +489,15 @@ class Specification(parts.FilePart):
             require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "a number below 1")
             number = self.columns.number
             found = f"{number} without the outcome {NUMBER}"
-            said = f"is given, but other outcomes are counted; write outcomes: [{NUMBER}]"
-            require(number is None, "columns.number", found, f"outcomes: [{NUMBER}]", said)
+            message = f"is given, but other outcomes are counted; write outcomes: [{NUMBER}]"
+            require(number is None, "columns.number", found, f"outcomes: [{NUMBER}]", message)
             return
-        said = f"has {NUMBER} beside others; {NUMBER} stands alone"
-        require(self.outcomes == [NUMBER], "outcomes", "several", f"{NUMBER} alone", said)
+        message = f"has {NUMBER} beside others; {NUMBER} stands alone"
+        require(self.outcomes == [NUMBER], "outcomes", "several", f"{NUMBER} alone", message)
         require(self.columns.number is not None, "columns.number", "missing", "a column of numbers")
         kind = self.model.kind
-        said = f"is {kind}, but the outcome {NUMBER} is read from a table; it must be table"
-        require(kind == "table", "model.kind", kind, "table", said)
+        message = f"is {kind}, but the outcome {NUMBER} is read from a table; it must be table"
+        require(kind == "table", "model.kind", kind, "table", message)
 
     def _check_many_classes(self) -> None:
         """Raise InputError where more than two classes do not go with what is asked."""
@@ -495,14 +505,16 @@ class Specification(parts.FilePart):
         answers_are_decisions = columns.decision is not None or columns.error is not None
         number = len(self.classes)
         found = f"of {number} names"
-        said = f"has {number} names; with more than two, columns.decision has the answers"
-        require(answers_are_decisions, "classes", found, "two names, or columns.decision", said)
-        said = f"has {number} names; with columns.answers, it must have two"
-        require(columns.answers is None, "classes", found, "two names with columns.answers", said)
+        message = f"has {number} names; with more than two, columns.decision has the answers"
+        require(answers_are_decisions, "classes", found, "two names, or columns.decision", message)
+        message = f"has {number} names; with columns.answers, it must have two"
+        require(
+            columns.answers is None, "classes", found, "two names with columns.answers", message
+        )
         for name in self.outcomes:
-            said = f"has {name}, which is about two classes; there are {number}"
+            message = f"has {name}, which is about two classes; there are {number}"
             of_many = name not in OF_TWO_CLASSES
-            require(of_many, "outcomes", name, "outcomes of many classes", said)
+            require(of_many, "outcomes", name, "outcomes of many classes", message)
 
     def _check_ignored_values(self) -> None:
         """Raise InputError where `ignore` names no column of levels, labels or covariates."""
@@ -511,9 +523,9 @@ class Specification(parts.FilePart):
             require(column in columns, "ignore", repr(column), f"one of {', '.join(columns)}")
             for value in values:
                 is_level = value in self.axes.get(column, ())
-                said = f"has {value!r}, which is a level of this axis; name other values"
+                message = f"has {value!r}, which is a level of this axis; name other values"
                 found = f"the level {value!r}"
-                require(not is_level, f"ignore.{column}", found, "other values", said)
+                require(not is_level, f"ignore.{column}", found, "other values", message)
 
     def _check_one_source_of_answers(self) -> None:
         """Raise InputError where scores, decisions, errors, numbers or a model come together."""
@@ -556,8 +568,8 @@ class Specification(parts.FilePart):
         kinds = [*kinds, *kinds_of(AnnotationTool), "reader"]
         kind = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{kind} with generator {source.kind}"
-        said = f"is {kind}; with generator {source.kind}, it must be {one_of(kinds)}"
-        require(people.kind in kinds, "people.kind", found, one_of(kinds), said)
+        message = f"is {kind}; with generator {source.kind}, it must be {one_of(kinds)}"
+        require(people.kind in kinds, "people.kind", found, one_of(kinds), message)
         attributes = self.rated_attributes
         if isinstance(source, DirectionSettings):
             self._check_directions(source)
@@ -592,12 +604,12 @@ class Specification(parts.FilePart):
             raise unfit("calibration", found, kinds, f"is {found}; it needs {kinds}")
         given = source.hyperplanes is not None
         found = "given besides generator.hyperplanes"
-        said = f"is {found}; give one or the other"
-        require(not given, "calibration", found, "one or the other", said)
+        message = f"is {found}; give one or the other"
+        require(not given, "calibration", found, "one or the other", message)
         several = getattr(self.people, "raters", 1) > 1
         found = f"{self.people.kind} with calibration"
-        said = f"is {self.people.kind} with one answer about each image; a calibration needs two"
-        require(several, "people", found, "two or more who answer about each image", said)
+        message = f"is {self.people.kind} with one answer about each image; a calibration needs two"
+        require(several, "people", found, "two or more who answer about each image", message)
 
     def _check_recogniser(self) -> None:
         """Raise InputError where a recogniser cannot be asked, or its answers not be judged."""
@@ -607,16 +619,16 @@ class Specification(parts.FilePart):
         of_model = model.kind != "table"
         one_table = (self.images is None) != (self.pairs is None)
         found = "both missing" if self.images is None else "both given"
-        said = f"are {found}; a verification takes one of them"
-        require(one_table, "images or pairs", found, "one of the two tables", said)
+        message = f"are {found}; a verification takes one of them"
+        require(one_table, "images or pairs", found, "one of the two tables", message)
         require(self.reference is not None, "reference", "missing", "the name of a group")
         asked_model = "a model that can be asked, with images,"
         expected = "table, with pairs," if self.pairs else asked_model
         require(of_model == (self.pairs is None), "model.kind", model.kind, expected)
         one_threshold = (model.threshold is None) != (model.fmr is None)
         found = "neither threshold nor fmr" if model.fmr is None else "both threshold and fmr"
-        said = f"has {found}; it needs one of them"
-        require(one_threshold, "model", found, "either model.threshold or model.fmr", said)
+        message = f"has {found}; it needs one of them"
+        require(one_threshold, "model", found, "either model.threshold or model.fmr", message)
         both_columns = {"similarity", "distance"} <= self.columns.model_fields_set
         found = "given besides columns.similarity"
         require(not both_columns, "columns.distance", found, "one of them")
@@ -635,12 +647,12 @@ class Specification(parts.FilePart):
             if not isinstance(people, AnnotationTool):
                 expected = f"one of {', '.join(kinds_of(AnnotationTool))}"
                 raise unfit("people.kind", people.kind, expected)
-            said = f"is {people.raters}; HCIC drops four answers, so that 5 or more are needed"
-            require(people.raters > 4, "people.raters", people.raters, "5 or more", said)
+            message = f"is {people.raters}; HCIC drops four answers, so that 5 or more are needed"
+            require(people.raters > 4, "people.raters", people.raters, "5 or more", message)
         output = getattr(model, "output", parts.Output())
         only_a_name = output.model_fields_set <= {"name"}
-        said = "has more than a name; an embedding has no index, classes or activation"
-        require(only_a_name, "model.output", "more than a name", "a name alone", said)
+        message = "has more than a name; an embedding has no index, classes or activation"
+        require(only_a_name, "model.output", "more than a name", "a name alone", message)
 
     @property
     def route(self) -> str:
@@ -727,8 +739,8 @@ class Specification(parts.FilePart):
         """
         require(bool(version), "model.version", "empty", "a version in your words")
         if isinstance(self.model, NodePackage):
-            said = f"is {version}, but the package says its own version; leave it out"
-            raise unfit("model.version", version, "no version", said)
+            message = f"is {version}, but the package says its own version; leave it out"
+            raise unfit("model.version", version, "no version", message)
         model = self.model.model_copy(update={"version": version})
         return self.model_copy(update={"model": model})
 

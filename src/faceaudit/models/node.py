@@ -313,12 +313,12 @@ def install(folder: Path) -> None:
         [sys.executable, "-c", _NPM, "ci", *options], cwd=folder, capture_output=True, text=True
     )
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["npm said nothing"]
+        output = (done.stderr or done.stdout).strip().splitlines() or ["npm said nothing"]
         raise InputError(
-            f"{folder}: npm could not install the packages ({said[-1]}); a network and the extra "
+            f"{folder}: npm could not install the packages ({output[-1]}); a network and the extra "
             "faceaudit[node] were expected",
             field="folder",
-            found=said[-1],
+            found=output[-1],
             expected="a network, and the extra faceaudit[node]",
         )
 

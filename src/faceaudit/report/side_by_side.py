@@ -142,8 +142,8 @@ def _sentences_of(
         limit = tolerated(tolerance_of(MISSING, model.outcome, model.tolerance))
         items = list(map(item, missing))
         sentences += words.render_sentences("answer_of_model", TITLES[MISSING], limit, items)
-    said = [*averages, *missing]
-    others = [row for row in rows if not any(row is one for one in said)]
+    listed = [*averages, *missing]
+    others = [row for row in rows if not any(row is one for one in listed)]
     if others:
         largest = facts.largest(facts.in_one_unit(facts.with_verdict(others, EXCEEDS)))
         where = None if largest is None else f"{spaced(largest.axis)}, {place(largest)}"
