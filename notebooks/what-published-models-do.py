@@ -204,7 +204,7 @@ glue(
         f"{counts.get('within', 0)} stay within it, and {counts.get('inconclusive', 0)} are undecided**, with "
         f"{results['faces']} faces; one more network gives no score. With half as many other faces, {len(in_both)} of the "
         f"{counts.get('exceeds', 0)} are beyond it again: {' and '.join(listed)}. {at_random} of all answers change beyond it with a step at random, and "
-        f"{by_light} with dimmed light: these react to brightness alone. Along people's plane of hair, all {len(hair)} networks that tell "
+        f"{by_light} with dimmed light: these react to brightness as well. Along people's plane of hair, all {len(hair)} networks that tell "
         f"gender find faces with longer hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
     ),
     display=False,

@@ -43,7 +43,7 @@ ax.spines[["top", "right"]].set_visible(False)
 #
 # Twelve different faces. Skin, hair, light and look all differ at once.
 #
-# ![Twelve drawn faces of adults, with other skin, hair, light and expression each.](faces/01.png)
+# ![Twelve drawn faces of adults, with other skin, hair, light and expression each.](faces/01.jpg)
 #
 # *Name three things in which the first two faces differ.*
 

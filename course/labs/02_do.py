@@ -79,7 +79,7 @@ draw([False, True, True, True], "One path is left", 9)
 #
 # Above with light skin, below with dark skin. All else is as it was.
 #
-# ![Five drawn faces with light skin, and below the same five faces with dark skin.](faces/02.png)
+# ![Five drawn faces with light skin, and below the same five faces with dark skin.](faces/02.jpg)
 #
 # *Can you find anything else that changed?*
 

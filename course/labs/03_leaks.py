@@ -55,7 +55,7 @@ with plt.rc_context({"font.size": 17}):
 #
 # Above, skin alone changes. Below, the hair darkens with it.
 #
-# ![One drawn woman in two rows of five. From left to right her skin darkens; in the lower row her hair darkens too.](faces/03.png)
+# ![One drawn woman in two rows of five. From left to right her skin darkens; in the lower row her hair darkens too.](faces/03.jpg)
 #
 # *In which row could you blame skin?*
 

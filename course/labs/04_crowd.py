@@ -58,7 +58,7 @@ ax.spines[:].set_visible(False)
 #
 # What would five raters say about their gender?
 #
-# ![Six drawn faces whose perceived gender is set to the middle of its scale.](faces/04.png)
+# ![Six drawn faces whose perceived gender is set to the middle of its scale.](faces/04.jpg)
 #
 # *Write down your six answers before you talk.*
 

@@ -30,7 +30,7 @@
 #
 # Two faces, from short to long hair. The middle of the scale is neither.
 #
-# ![Two drawn faces in a row each; from left to right their hair grows from short to shoulder length.](faces/05.png)
+# ![Two drawn faces in a row each; from left to right their hair grows from short to shoulder length.](faces/05.jpg)
 #
 # *Which of these pictures would you leave out?*
 

@@ -61,7 +61,7 @@ with plt.rc_context(LARGE):
 #
 # Above light skin, below dark skin; at the left short hair, at the right long hair.
 #
-# ![Twelve drawn women in four groups of three, by skin colour and hair length.](faces/06.png)
+# ![Twelve drawn women in four groups of three, by skin colour and hair length.](faces/06.jpg)
 #
 # *Three faces to a group: how sure could you be of a rate?*
 

@@ -48,7 +48,7 @@ with plt.rc_context(LARGE):
 #
 # Above with short hair, below the same face with long hair.
 #
-# ![Five drawn faces with short hair, and below the same five faces with long hair.](faces/07.png)
+# ![Five drawn faces with short hair, and below the same five faces with long hair.](faces/07.jpg)
 #
 # *What cancels in a difference?*
 

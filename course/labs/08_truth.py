@@ -93,7 +93,7 @@ plt.rcdefaults()
 #
 # Above perceived as female, below as male; light and dark skin; short and long hair.
 #
-# ![One drawn face in eight versions: two rows by perceived gender, with light and dark skin and with short and long hair.](faces/08.png)
+# ![One drawn face in eight versions: two rows by perceived gender, with light and dark skin and with short and long hair.](faces/08.jpg)
 #
 # *In this world we know the true effect on each version.*
 

@@ -67,7 +67,7 @@ plt.rcdefaults()
 #
 # A study begins with faces such as these. Each is one unit, whatever number of pictures is made of it.
 #
-# ![Twenty-one drawn faces of different adults in three rows.](faces/09.png)
+# ![Twenty-one drawn faces of different adults in three rows.](faces/09.jpg)
 #
 # *For five points in a cell, are these enough?*
 

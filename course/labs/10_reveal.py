@@ -61,7 +61,7 @@ ax.spines[["top", "right"]].set_visible(False)
 #
 # Above, skin alone changes. Below, the colour of the hair goes along, and no column has it.
 #
-# ![One drawn man in two rows of five. From left to right his skin darkens; in the lower row his hair darkens too.](faces/10.png)
+# ![One drawn man in two rows of five. From left to right his skin darkens; in the lower row his hair darkens too.](faces/10.jpg)
 #
 # *Where is the effect of hair colour booked?*
 

@@ -32,7 +32,7 @@
 #
 # From left to right: light, medium and dark skin, a step at random, and dimmed light.
 #
-# ![Three rows of generated photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a step at random, and the light face in dimmed light.](faces/11.png)
+# ![Three rows of generated photographic faces of adults who exist nowhere, five pictures each: light, medium and dark skin, a step at random, and the light face in dimmed light.](faces/11.jpg)
 #
 # *No such person exists.*
 

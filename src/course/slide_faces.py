@@ -17,12 +17,12 @@ from helpers import figures
 from helpers.artifacts import lineage
 
 FOLDER = "faces"
-"""Beside the slides' notebooks; a slide shows `faces/<number of the session>.png`."""
+"""Beside the slides' notebooks; a slide shows `faces/<number of the session>.jpg`."""
 SHEET_OF_THE_RECORD = lineage.ROOT / "audits" / "published" / "faces.jpg"
 COLUMNS_OF_THE_SHEET = 5
 SHOWN_OF_THE_SHEET = 3
 """Rows of it, which are faces."""
-SIZE = 224
+SIZE = 160
 """Height and width of a face, pixels."""
 GAP = 6
 """White between two faces, pixels."""
@@ -42,14 +42,14 @@ STRAIGHT = {"hair_style": 0.0}
 
 
 def draw(folder: Path) -> None:
-    """Write the faces of every deck into a folder, as `NN.png`."""
+    """Write the faces of every deck into a folder, as `NN.jpg`."""
     folder.mkdir(parents=True, exist_ok=True)
     for session, rows_of_faces in ROWS.items():
-        write(rows_of_faces(), folder / f"{session}.png")
+        write(rows_of_faces(), folder / f"{session}.jpg")
     with Image.open(SHEET_OF_THE_RECORD) as sheet:
         side = sheet.width // COLUMNS_OF_THE_SHEET
         first_rows = (0, 0, sheet.width, SHOWN_OF_THE_SHEET * side)
-        sheet.convert("RGB").crop(first_rows).save(folder / "11.png")
+        sheet.convert("RGB").crop(first_rows).save(folder / "11.jpg")
 
 
 def write(rows: Sequence[Tensor], path: Path) -> None:

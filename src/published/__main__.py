@@ -12,6 +12,7 @@ deleted.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,44 +35,61 @@ def main(arguments: Sequence[str]) -> int:
     """Make the study, or a part of it.
 
     Returns:
-        0: it agrees with the record, or made it; 1: it differs, or could not be made.
+        0: it agrees with the record, or made it; 1: it differs, or could not be made; 130: it was
+        interrupted.
     """
     command = parser()
     given = command.parse_args(arguments)
     if study.PLANES in (given.part or []) and given.planes is None:
         command.error("--part planes needs --planes")
+    if given.live is not None and (given.live < 1 or given.write or given.part or given.planes):
+        command.error("--live takes a number of faces from 1 on, and goes without other options")
     try:
-        fetch()
-        wanted = _parts(given)
-        fits = given.write and not FITTED_PLANES.is_file()
-        faces = Faces(BUILD / ("live" if given.live else "images"), fits)
-        planes = None
-        if given.planes is not None:
-            length = faces.generator.latent_dim
-            planes = read_planes(given.planes, list(study.AXES_OF_PLANES), length)
-        steps: dict[str, pd.DataFrame] = {}
-        parts = {name: _part(faces, name, given, planes, steps) for name in wanted}
-        rows = pd.concat(
-            [table for part in parts.values() for table in study.record_of(part.images, faces)],
-            ignore_index=True,
-        )
-        if given.write:
-            if fits:
-                faces.fitted.save(FITTED_PLANES)
-            for part in parts.values():
-                part.card["sides without a score"] = checks.sides_without_score(part.images, faces)
-            if study.MEASURED in parts:
-                measured = parts[study.MEASURED]
-                measured.card.update(_checked(faces, measured, planes))
-                measured.card["sheet"] = sheet.write(measured.images)
-            record.write(rows, steps, _made_with(faces, parts))
-            return 0
-        comparison = record.compare(rows, record.read())
+        return _run(given)
     except (InputError, ChildProcessError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(
+            "interrupted; what is finished is kept, run the same command to go on", file=sys.stderr
+        )
+        sys.stderr.flush()
+        os._exit(130)  # threads of the generator would end Python with an abort
+
+
+def _run(given: argparse.Namespace) -> int:
+    """Make what the command names, and write it or compare it with the record."""
+    if not given.write:
+        record.require_whole()
+    print("fetching what is missing, and making images: some minutes at first", flush=True)
+    fetch()
+    wanted = _parts(given)
+    fits = given.write and not FITTED_PLANES.is_file()
+    faces = Faces(BUILD / ("live" if given.live else "images"), fits)
+    planes = None
+    if given.planes is not None:
+        length = faces.generator.latent_dim
+        planes = read_planes(given.planes, list(study.AXES_OF_PLANES), length)
+    steps: dict[str, pd.DataFrame] = {}
+    parts = {name: _part(faces, name, given, planes, steps) for name in wanted}
+    rows = pd.concat(
+        [table for part in parts.values() for table in study.record_of(part.images, faces)],
+        ignore_index=True,
+    )
+    if given.write:
+        if fits:
+            faces.fitted.save(FITTED_PLANES)
+        for part in parts.values():
+            part.card["sides without a score"] = checks.sides_without_score(part.images, faces)
+        if study.MEASURED in parts:
+            measured = parts[study.MEASURED]
+            measured.card.update(_checked(faces, measured, planes))
+            measured.card["sheet"] = sheet.write(measured.images)
+        record.write(rows, steps, _made_with(faces, parts))
+        return 0
+    comparison = record.compare(rows, record.read())
     print(comparison)
-    return int(len(comparison.differing) > 0)
+    return int(len(comparison.differing) > 0 or comparison.unknown > 0)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -179,6 +179,7 @@ def pictures_of(numbers: Sequence[int]) -> dict[tuple[int, str], np.ndarray]:
     """
     fetch()
     faces = Faces(BUILD / "class")
+    record.require_whole()
     steps = record.steps_of(MEASURED, numbers)
     part = measured_part(faces, steps, SEEDS[MEASURED], "class")
     table = part.images.table

@@ -1,5 +1,6 @@
 """Hyperplanes that were fitted to people's answers, from a file that the user names."""
 
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import numpy as np
 from faceaudit.datasets.published import read_published_planes
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.utils.errors import InputError
+
+UNREADABLE = (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile)
+"""What NumPy and `Hyperplanes` raise about files of another kind; no pickle is executed."""
 
 
 def read_planes(path: Path, axes: Sequence[str], length: int) -> Hyperplanes:
@@ -44,15 +48,25 @@ def read_planes(path: Path, axes: Sequence[str], length: int) -> Hyperplanes:
 
 
 def _read(path: Path) -> Hyperplanes:
-    if path.is_dir():
-        return Hyperplanes.from_arrays(read_published_planes(path))
     expected = "an .npz with names, normals and intercepts, or a folder of pickles"
-    if path.suffix != ".npz" or not path.is_file():
+    if not path.is_dir() and (path.suffix != ".npz" or not path.is_file()):
         raise InputError(
             f"{path} is no file of hyperplanes; {expected} was expected",
             field="planes",
             found=path,
             expected=expected,
         )
-    with np.load(path) as arrays:
-        return Hyperplanes.from_arrays({"scores": np.nan, **arrays})
+    try:
+        if path.is_dir():
+            return Hyperplanes.from_arrays(read_published_planes(path))
+        with np.load(path) as arrays:
+            content = {name: np.asarray(arrays[name]) for name in arrays.files}
+        return Hyperplanes.from_arrays({"scores": np.nan, **content})
+    except UNREADABLE as error:
+        reason = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise InputError(
+            f"{path} cannot be read as hyperplanes ({reason}); {expected} was expected",
+            field="planes",
+            found=path,
+            expected=expected,
+        ) from None

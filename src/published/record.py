@@ -12,7 +12,7 @@ import pandas as pd
 
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash, write_text
-from published.places import RECORD
+from published.places import FITTED_PLANES, RECORD
 from published.plan import PLAN
 from published.study import ANSWERED, COLUMNS, STUDIES
 
@@ -23,6 +23,26 @@ KEY = ["image", "model", "outcome"]
 DECIDED_AT = 0.5
 NEAR_DECISION = 0.01
 """Answers this near to the threshold may fall on its other side on another machine."""
+NEAR_AGE = 1.0
+"""Years by which an age may differ on another machine."""
+
+
+def require_whole() -> None:
+    """Raise InputError where a file of the record is missing, or is not the one of the manifest."""
+    _require(MANIFEST, "what the record was made with")
+    try:
+        hashes = manifest()
+    except ValueError:
+        hashes = {}
+    for name, path in {"answers": ANSWERS, "steps": STEPS, "measures": FITTED_PLANES}.items():
+        _require(path, f"the {name} of the record")
+        if file_hash(path) != hashes.get(name):
+            raise InputError(
+                f"{path} is not the file that {MANIFEST} names; take both from the repository",
+                field=str(path),
+                found=file_hash(path),
+                expected=hashes.get(name),
+            )
 
 
 def read() -> pd.DataFrame:
@@ -92,7 +112,7 @@ def write(
                 recorded_steps = pd.read_csv(STEPS)
                 steered.insert(0, recorded_steps[recorded_steps["study"].isin(staying)])
     write_text(ANSWERS, rows[COLUMNS].to_csv(index=False, lineterminator="\n"))
-    hashes = {"answers": file_hash(ANSWERS)}
+    hashes = {"answers": file_hash(ANSWERS), "measures": file_hash(FITTED_PLANES)}
     if steered:
         table = pd.concat(steered)
         table.insert(0, "study", table.pop("study"))
@@ -136,7 +156,8 @@ class Comparison:
     Attributes:
         compared: rows of the run that the record has.
         unknown: rows of the run that it lacks.
-        differing: rows with another state or another decision, but for those near the threshold.
+        differing: rows with another state, another decision (but for those near the threshold) or
+            another age.
         largest: difference of two values at most, by outcome.
     """
 
@@ -150,7 +171,7 @@ class Comparison:
         lines = [
             f"{self.compared} answers compared with the record, {self.unknown} are not in it",
             f"largest differences: {largest}",
-            f"{len(self.differing)} decisions differ",
+            f"{len(self.differing)} decisions or ages differ",
         ]
         if len(self.differing):
             lines.append(self.differing.head(10).to_string(index=False))
@@ -169,11 +190,12 @@ def compare(rows: pd.DataFrame, recorded: pd.DataFrame) -> Comparison:
     answered = known["state"] == ANSWERED
     another_decision = answered & ~is_age & ~near & (decision != decision_recorded)
     difference = (known["value"] - known["value_recorded"]).abs()
+    another_age = answered & is_age & (difference > NEAR_AGE)
     shown = [*KEY, "value", "value_recorded", "state", "state_recorded"]
     return Comparison(
         compared=len(known),
         unknown=len(both) - len(known),
-        differing=known.loc[another_state | another_decision, shown],
+        differing=known.loc[another_state | another_decision | another_age, shown],
         largest=difference.groupby(known["outcome"]).max().to_dict(),
     )
 

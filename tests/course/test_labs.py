@@ -263,8 +263,8 @@ def test_slides_show_faces_and_describe_their_figures(session, course):
     images = re.findall(r"<img[^>]*>", page)
     words = [re.search(r'alt="([^"]*)"', image)[1] for image in images]
     assert all(len(one) > 20 and "/" not in one for one in words), words
-    picture = course / "slides" / "faces" / f"{session}.png"
-    assert sum(f"{session}.png" in image for image in images) == 1 and picture.is_file()
+    picture = course / "slides" / "faces" / f"{session}.jpg"
+    assert sum(f"{session}.jpg" in image for image in images) == 1 and picture.is_file()
 
 
 def test_handouts_are_one_page(course):

@@ -8,6 +8,7 @@ import pytest
 
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash, hash_of_content
+from published import __main__ as command_line
 from published import plan, record
 from published.products import NETWORKS
 from published.study import COLUMNS
@@ -29,14 +30,15 @@ def test_other_decisions_differ_but_for_those_near_the_threshold():
     assert compared.differing["image"].tolist() == ["measured-00003-low"]
     assert compared.largest == {"P(male)": pytest.approx(0.5)}
     assert "5 answers compared with the record, 0 are not in it" in str(compared)
-    assert "1 decisions differ" in str(compared)
+    assert "1 decisions or ages differ" in str(compared)
 
 
 def test_ages_have_no_decision_and_states_do():
-    recorded = rows([30.0, 40.0], "age")
-    run = rows([31.0, np.nan], "age", ["answered", "abstained"])
+    recorded = rows([30.0, 40.0, 50.0], "age")
+    run = rows([31.0, np.nan, 51.5], "age", ["answered", "abstained", "answered"])
     compared = record.compare(run, recorded)
-    assert compared.differing["state"].tolist() == ["abstained"]
+    assert compared.differing["value"].tolist()[1:] == [51.5]
+    assert compared.differing["state"].tolist() == ["abstained", "answered"]
 
 
 def test_rows_that_the_record_lacks_are_counted():
@@ -50,8 +52,42 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "MANIFEST", tmp_path / "manifest.json")
     monkeypatch.setattr(record, "STEPS", tmp_path / "steps.csv")
     monkeypatch.setattr(record, "PLAN", tmp_path / "plan.json")
+    monkeypatch.setattr(record, "FITTED_PLANES", tmp_path / "measures.npz")
+    (tmp_path / "measures.npz").write_bytes(b"planes")
     (tmp_path / "plan.json").write_text(json.dumps({"sha256": "planned"}))
     return tmp_path
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "steps.csv", "measures.npz", "manifest.json"])
+def test_a_damaged_record_is_named_before_anything_is_compared(folder, name):
+    record.write(rows([0.2]), {"measured": steps_of(3)}, MADE_WITH | {"parts": {"measured": {}}})
+    record.require_whole()
+    (folder / name).write_text("{")
+    with pytest.raises(
+        InputError, match=r"answers.csv is not the file|steps.csv is|measures.npz is"
+    ):
+        record.require_whole()
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"{name} is missing"):
+        record.require_whole()
+
+
+@pytest.mark.parametrize("options", [["--live", "0"], ["--live", "2", "--write"]])
+def test_live_takes_a_number_of_faces_alone(options, capsys):
+    with pytest.raises(SystemExit) as stop:
+        command_line.main(options)
+    assert stop.value.code == 2 and "--live takes a number of faces" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_says_so(monkeypatch, capsys):
+    def interrupt(given):
+        raise KeyboardInterrupt
+
+    statuses = []
+    monkeypatch.setattr(command_line, "_run", interrupt)
+    monkeypatch.setattr(command_line.os, "_exit", statuses.append)
+    command_line.main(["--live", "2"])
+    assert statuses == [130] and "what is finished is kept" in capsys.readouterr().err
 
 
 MADE_WITH = {"generator": {"psi": 0.7}, "models": [{"name": "one"}], "fitted": {"codes": 1500}}

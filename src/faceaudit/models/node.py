@@ -313,7 +313,8 @@ def install(folder: Path) -> None:
         [sys.executable, "-c", _NPM, "ci", *options], cwd=folder, capture_output=True, text=True
     )
     if done.returncode:
-        output = (done.stderr or done.stdout).strip().splitlines() or ["npm said nothing"]
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        output = [line for line in lines if "complete log" not in line] or ["npm said nothing"]
         raise InputError(
             f"{folder}: npm could not install the packages ({output[-1]}); a network and the extra "
             "faceaudit[node] were expected",
