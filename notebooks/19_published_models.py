@@ -572,10 +572,11 @@ Markdown(
 # the half-width of its joint interval, and how many verdicts turned.
 
 # %%
-first = pd.read_csv(published / "first_record.csv")
+first = dict(iter(pd.read_csv(published / "first_record.csv").groupby("study")))
+second = {"measured": effects, "repeated": again}
 twice = {
-    name: held_together(study, first[first["study"] == name])
-    for name, study in (("measured", effects), ("repeated", again))
+    name: held_together(changes, first[name].drop(columns="study"))
+    for name, changes in second.items()
 }
 remade = pd.concat(twice, names=["study"]).reset_index("study")
 remade["size"] = remade["difference"].abs()
@@ -591,7 +592,7 @@ table = by_answer.agg(how).set_axis(
 table.style.format("{:.3f}", subset=["largest difference", "median half-width"])
 
 # %%
-in_first = held_together(*(first[first["study"] == name] for name in ("measured", "repeated")))
+in_first = held_together(*(first[name].drop(columns="study") for name in second))
 unsettled = in_first[~in_first["agree"]]
 
 # %% tags=["hide-input"]
