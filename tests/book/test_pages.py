@@ -57,6 +57,10 @@ UNMARK_CODE = """document.querySelectorAll(".highlight pre").forEach(pre => {
     pre.normalize();
 })"""
 """Takes the words of code out of the elements that colour them, thousands a page; links stay."""
+NEXT_FRAMES = """() => new Promise(done =>
+    requestAnimationFrame(() => requestAnimationFrame(done))
+)"""
+"""Boxes that scroll in a narrower window get their stop for the keyboard in its first frame."""
 SHARES = 6
 """Parts of the real book that are looked at in processes of their own (`conftest.FilesAndShares`);
 the small book is built in one process alone."""
@@ -335,6 +339,7 @@ class TestPages:
                         tab.evaluate(UNMARK_CODE)
                     found += self.barriers(visit, plain)
                     tab.set_viewport_size(browser.PHONE)
+                    tab.evaluate(NEXT_FRAMES)
                     found += self.misfits(visit)
                     # Colours on their way to the dark are those of neither mode.
                     tab.add_style_tag(content="* { transition: none !important; }")
