@@ -4,7 +4,8 @@ Run `python benchmarks/published_again.py`, and name a file of people's planes, 
 `python -m published --planes`, if you have one. The first faces of the record are drawn anew by
 their recorded steps, at three levels of skin, dimmed and moved at random; and, along people's
 planes, at all combinations of skin, hair and gender. All networks are asked anew. A decision counts
-where the score is not within `published.record.NEAR_DECISION` of the threshold; ages have none.
+where the score is not within `published.record.NEAR_DECISION` of the threshold, and an age where it
+differs by more than `published.record.NEAR_AGE`.
 """
 
 import sys

@@ -26,9 +26,12 @@ SIZE = 160
 """Height and width of a face, pixels."""
 GAP = 6
 """White between two faces, pixels."""
-LIGHT, DARK = 0.2, 0.8
-SHORT, LONG = 0.12, 0.75
-FEMALE, MALE = 0.1, 0.9
+LIGHT = 0.2
+DARK = 0.8
+SHORT = 0.12
+LONG = 0.75
+FEMALE = 0.1
+MALE = 0.9
 SHAPE = [facerender.INDEX[one.name] for one in facerender.PARAMETERS if one.group == "identity"]
 """Columns of the proportions of a face."""
 PLAIN = {"age": 0.5, "artefacts": 0.0, "glasses": 0.0, "facial_hair": 0.0}
@@ -60,7 +63,8 @@ def write(rows: Sequence[Tensor], path: Path) -> None:
     for number, row in enumerate(rows):
         faces = figures.as_pixels(facerender.render(row, SIZE).image)
         for column, face in enumerate(faces):
-            top, left = number * side, column * side
+            top = number * side
+            left = column * side
             picture[top : top + SIZE, left : left + SIZE] = face
     Image.fromarray(picture).save(path)
 

@@ -112,7 +112,7 @@ class Faces:
             numbers: (n,) of the faces; a face has the same axis whoever else takes part.
             low: (n, D) codes at the low level.
             high: (n, D) codes at the high level.
-            seed: of the axes; a row of codes has an axis of its own.
+            seed: of the axes.
         """
         normals = self.fitted.planes.normals
         drawn = seeding.normals(seed, "published: random axes", numbers, low.shape[1])
