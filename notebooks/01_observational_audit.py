@@ -114,7 +114,7 @@ pictures = render_to_store(ppb.parameters, image_size, stage.path("ppb.npy"), de
 # %% [markdown]
 # An audit needs a label to compare a model's answer with. We use the label of the papers: the opinion of
 # several people who look at the picture. Our raters are simulated, with noise that was calibrated on real ratings
-# ([](06_annotation_ingestion)). Their answers travel through a file, as those of a real crowd do. Scores are
+# ([](06_annotation_ingestion)). Their answers travel through a file, as those of a real {term}`crowd` do. Scores are
 # means over raters, from zero to one.
 
 # %%
@@ -125,8 +125,8 @@ tidy, report = annotations.read_mturk(stage.path("crowd.csv"))
 frame = annotations.scores(tidy)
 
 # %% [markdown]
-# Fixed cuts turn scores into groups. Gender and skin colour are cut in the middle of the scale, and hair
-# length at shoulder length, as in the paper's figures. The label is {term}`perceived gender`, the majority of
+# Fixed cuts turn scores into groups. Gender and {term}`skin colour` are cut in the middle of the scale, and {term}`hair
+# length` at shoulder length, as in the paper's figures. The label is {term}`perceived gender`, the majority of
 # the raters. *Women* and *men* in this book are short for faces that raters perceive so. The words do
 # not describe a person's identity.
 
@@ -511,9 +511,9 @@ claim(
 # The counts remain true. On portraits like these, dark-skinned women bear more errors, and those who deploy the
 # model answer for that. This is *disparate impact*, a fact about one population. To repair a model we need causes.
 #
-# So the book asks: **can we audit a model by an experiment, changing one attribute of a face and
+# So the book asks: **can we audit a model by an experiment, changing one {term}`attribute` of a face and
 # holding the others fixed?** {cite:t}`transects` let a generative network make the faces. We do the same and check
-# each step against a known truth.
+# each step against a {term}`known truth`.
 
 # %% tags=["remove-cell"]
 columns = [*annotations.ATTRIBUTES, "label", "group", "skin", "hair"]

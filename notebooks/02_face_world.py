@@ -127,7 +127,7 @@ _ = figure.suptitle(
 #
 # A renderer turns a table into pictures, one row for each face. Each column is a parameter with a range and
 # a meaning. There are attributes such as age or hair length. There is the scene: pose, light, background. And there is
-# identity: the shape of eyes, nose and jaw. To set a parameter by hand is an *intervention*, written $\mathrm{do}(\cdot)$.
+# identity: the shape of eyes, nose and jaw. To set a parameter by hand is an {term}`intervention`, written $\mathrm{do}(\cdot)$.
 # It changes one column and keeps all others. Here `base` is the face
 # of {numref}`fig-world-sweeps`. Unfold the table to see all parameters.
 
@@ -286,8 +286,8 @@ heldout_images = {
 
 # %% [markdown]
 # The network is small on a laptop, and a ResNet-50 in the run that has the paper's size. All models
-# share architecture, number of epochs and seed. They differ only in the faces that they saw. Before training, a
-# [plan](16_planning) fixed the tolerance and the comparisons of the audit. This chapter records its hash, a fingerprint of the file.
+# share architecture, number of {term}`epochs <epoch>` and {term}`seed <seed (of a run)>`. They differ only in the faces that they saw. Before training, a
+# {term}`plan` ([](16_planning)) fixed the {term}`tolerance` and the comparisons of the audit. This chapter records its hash, a fingerprint of the file.
 
 
 # %%
@@ -439,7 +439,7 @@ glue(
 # %% [markdown]
 # ## Where this world is unlike ours
 #
-# - **The faces are stylised.** Models learn them faster than photographs, and from other cues.
+# - **The faces are stylised.** Models learn them faster than photographs, and from other {term}`cues <cue>`.
 # - **The crowd is simulated.** Its noise is calibrated on real ratings. Its signs of gender are assumed, and
 #   other prejudices are left out.
 # - **The correlations are ours.** So the sizes of effects do not carry over.

@@ -153,7 +153,7 @@ for part, picture, value in zip(below.subplots(1, 5), pictures, WALK, strict=Tru
 # ## Ask people about random faces
 #
 # We follow {cite:t}`transects`: sample codes, draw the faces, and let several people annotate each face. In the
-# {term}`face world <known truth>` we also know the true parameters. Here they serve one purpose: they decide what the
+# {term}`face world` we also know the true parameters. Here they serve one purpose: they decide what the
 # simulated raters see.
 
 # %%
@@ -342,7 +342,7 @@ comparison.round(2)
 #
 # Only a known world can answer this. We compute the angle between a fitted and an exact normal. In a space of so many
 # dimensions two random directions are nearly at a right angle, so a much smaller angle shows that the fit works. The table sets it beside
-# the cross-validated score, which needs no truth: the share of variance explained, $R^2$, or the balanced accuracy.
+# the {term}`cross-validated <cross-validation>` score, which needs no truth: the share of variance explained, $R^2$, or the {term}`balanced accuracy`.
 #
 # The last column is the *lean*, which more faces would hardly remove: the angle after the normal is projected
 # onto the span of all exact normals. The exact normal of gender is that of shape alone, those of beard and makeup leave out
@@ -472,7 +472,7 @@ on_crops = raters.rate_faces(parameters, n_raters, seed=seed, stage=f"{stage.nam
 
 # %% [markdown]
 # A second change concerns the fit. A scale ends, and a straight line goes on. A *fractional logit*
-# {cite:p}`fractional-logit` treats the mean score $y$ as a probability and the decision value $d$ as its logit:
+# {cite:p}`fractional-logit` treats the mean score $y$ as a probability and the decision value $d$ as its {term}`logit`:
 #
 # $$\max_{n, b}\; \sum_i y_i \log \sigma(d_i) + (1 - y_i) \log(1 - \sigma(d_i)) - \tfrac{\lambda}{2}
 # \lVert n\rVert^2.$$
@@ -507,8 +507,8 @@ of_hair = made_of.loc["hair_length"]
 pd.DataFrame({"weight of hair length": of_hair, "degrees from exact normal": away}).round(2)
 
 # %% [markdown]
-# Along an axis, other things move as well: the shape of nose and jaw, the turn of the head, the light. Automatic measures
-# can tell. Here they are the world's own parameters, read with an error as large as faces differ. A real model of landmarks gives other
+# Along an {term}`axis`, other things move as well: the shape of nose and jaw, the turn of the head, the light. Automatic measures
+# can tell. Here they are the world's own parameters, read with an error as large as faces differ. A real model of {term}`landmarks <landmark>` gives other
 # quantities. Each measure gets a plane by ridge regression. From [](05_transect_generation) on, this larger
 # set is the book's main instrument beside the paper's.
 

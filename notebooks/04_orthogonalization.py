@@ -701,7 +701,7 @@ f"length {np.sqrt(v_1 @ v_1):.2f} for two attributes, {np.sqrt(vif[hair]):.2f} f
 # ```{exercise} Only the axes of the grid? (10 minutes, medium)
 # :label: exercise-only-the-grid
 #
-# A transect varies hair length, skin colour and gender. Why avoid the normals of facial hair, makeup, age and smiling as
+# A {term}`transect` varies hair length, skin colour and gender. Why avoid the normals of facial hair, makeup, age and smiling as
 # well? Build the dual basis of the three axes alone and look at the four other decision values.
 #
 # **Check:** the new steps are shorter, and the four others move.

@@ -176,9 +176,9 @@ legible(figure, title)
 # %% [markdown]
 # ## Anatomy of a transect
 #
-# A {term}`transect` is a grid of images made from one face. We make it in two moves. First we *project*
+# A {term}`transect` is a grid of images made from one {term}`base face`. We make it in two moves. First we *project*
 # the face: we move its code to the nearest point where all attributes of the grid are neutral, that is,
-# where their {term}`decision values <decision value>` are zero. Then we *step* from there to each cell,
+# where their {term}`decision values <decision value>` are zero. Then we *step* from there to each {term}`cell`,
 # along vectors of the {term}`dual basis`. The next figure shows both moves for two attributes. In the code `planes`
 # are the fitted hyperplanes of [](03_direction_fitting), and `dual` has the dual vectors of [](04_orthogonalization).
 #
@@ -390,7 +390,7 @@ widgets.attribute_explorer(
 # hand. They should be seen by everybody, and lie clear of the ranges that [](07_pruning) drops as
 # ambiguous. A very long level of hair would look unusual on faces perceived as male, so we stop earlier.
 #
-# We call the transects of one recipe an *arm* of the experiment. This section makes the *papers* arm. The next
+# We call the transects of one recipe an {term}`arm` of the experiment. This section makes the *papers* arm, by the {term}`paper's recipe`. The next
 # section makes the {term}`main arm`, which later chapters audit.
 #
 # | Arm | What differs | Who can make it |
@@ -502,7 +502,7 @@ glue("gpu", Markdown(gpu), display=False)
 # ## The main arm: brought to its targets
 #
 # Decision values are exact, and faces are approximate. Fitted directions miss the true ones by an angle,
-# and the link from code to face is curved. We call the level that a face really reaches its *dose*. Doses *spread*:
+# and the link from code to face is curved. We call the level that a face really reaches its {term}`dose`. Doses *spread*:
 # the same step leads to different levels in different faces. And other attributes move along, such as earrings.
 # People and measures can see both faults before a model is asked. The main arm corrects them in three parts:
 # better directions, neutral faces and steps.
@@ -685,7 +685,7 @@ _ = figure.supxlabel(label, fontsize=10)
 # %% [markdown]
 # ## The gate
 #
-# Before any model is asked, the main arm has to pass a *gate*, a test with two parts. The first part
+# Before any model is asked, the main arm has to pass a {term}`gate`, a test with two parts. The first part
 # tests *leaks*: how far each attribute that is held moves along each axis on average, in standard deviations of
 # sampled faces. The second part tests *doses*: how far faces lie apart within a level, as raters see them,
 # on the scale from zero to one.

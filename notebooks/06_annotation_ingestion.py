@@ -22,7 +22,7 @@
 # ## Question
 #
 # We intended a face to be male, long-haired and dark-skinned. People may see something else. What do
-# annotators see in the images of the transects, how far do they agree, and did each change reach its
+# {term}`annotators <annotator>` see in the images of the transects, how far do they agree, and did each change reach its
 # target and move only that?
 #
 # ```{glue:md} answer
@@ -325,7 +325,7 @@ widgets.explorable(
 # {term}`Krippendorff's alpha` compares the disagreement within images with that between answers drawn from
 # all images: one is perfect, zero is chance {cite:p}`krippendorff`. The {term}`ICC` is the share of the
 # variance of *mean* scores that comes from the images {cite:p}`shrout-fleiss`. More annotators raise the ICC
-# and leave alpha as it is. Intervals resample images.
+# and leave alpha as it is. Intervals {term}`resample <bootstrap>` images.
 
 # %%
 agreement = annotations.agreement_table(counts, n_boot=n_boot, seed=seed)
@@ -588,7 +588,7 @@ matrix = pd.DataFrame({axis: table.mean() for axis, table in changes.items()}).T
 # %% [markdown]
 # Transects are the independent units, so intervals come from the spread between transects. The figure shows
 # the largest of many changes, so we widen the intervals until all pairs together hold their truth
-# (Bonferroni). Only a known world can answer the next question: is a leak in the picture, or in the eye? The
+# ({term}`Bonferroni <Bonferroni's rule>`). Only a known world can answer the next question: is a leak in the picture, or in the eye? The
 # diamonds are the same changes in the scores that the images really show.
 
 # %%

@@ -383,7 +383,7 @@ for ax in drawn.axes:
 gap.rename_axis(columns=None).style.format(in_points)
 
 # %% [markdown]
-# The two numbers of a model answer [two questions](estimands). The first is a *counted gap*: it includes
+# The two numbers of a model answer [two questions](estimands). The first is a {term}`counted gap`: it includes
 # all that goes with skin in that test set. The second compares women whose hair is alike, so it comes closer to
 # the effect of skin on these made faces. Intervals of the second need the pairs:
 # [](10_matched_pairs) uses them, and [](11_who_was_right) checks the effects against the truth.

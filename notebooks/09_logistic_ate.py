@@ -133,7 +133,7 @@ assert X.shape[1] == 17
 
 # %% [markdown]
 # We fit one logistic regression for each model. Like the paper's, it has a {term}`penalty` that pulls
-# coefficients towards zero. A *bootstrap* fits again and again to resampled data, and takes the spread of the results as the error. The first
+# coefficients towards zero. A {term}`bootstrap` fits again and again to resampled data, and takes the spread of the results as the error. The first
 # of two resamples images, as the paper probably does. The second one resamples whole transects, and a later section says why.
 
 # %%
@@ -243,7 +243,7 @@ claim(
 # (erratum-logit)=
 # ## A coefficient is half of an effect
 #
-# The paper calls a coefficient the change in log odds for one unit of its covariate. The regression has
+# The paper calls a coefficient the change in log odds for one unit of its {term}`covariate`. The regression has
 # *both* levels of an attribute, so an image that leaves one level enters the other. Many pairs of coefficients
 # have the same difference. The penalty prefers the pair with the smallest sum of squares: a number and its opposite. Each is half of the {term}`log odds ratio`.
 # Let us plant a log odds ratio of one and look. The table has both coefficients and their difference.
@@ -322,7 +322,7 @@ pd.DataFrame(average).T.style.format("{:+z.1f}")
 # %% [markdown]
 # We can repair this within the regression. Skin and hair get their own effect in each gender: the
 # design gains one column for each combination of a level with a gender. These products are called
-# *interactions*. The log odds ratio for women adds the products with "Female" to the main effect.
+# {term}`interactions <interaction>`. The log odds ratio for women adds the products with "Female" to the {term}`main effect`.
 
 # %%
 Z = effects.interaction_columns(X, ["skin_colour", "hair_length"])
@@ -507,7 +507,7 @@ ratio.pivot_table("ratio", "model", "attributes", sort=False).style.format("{:.2
 # A bootstrap fails in another way where faces are few and errors are rare. Some resamples have no error at all, and then
 # there is no fit. If one level has no error, all resamples repeat that, and their spread is far too small. The summary counts
 # the resamples that are lost. If they are more than one in twenty, it gives no interval. For such an audit use
-# `effects.firth_log_odds_ratios`. Its {term}`penalty` acts as half an error and half a success, and its interval counts them
+# `effects.firth_log_odds_ratios`. Its {term}`penalty <Firth's penalty>` acts as half an error and half a success, and its interval counts them
 # as observations. The page [](benchmarks) says how often both intervals hold a known truth.
 
 # %% [markdown]

@@ -162,7 +162,7 @@ summary = {"change of the error rate, points": 100 * change.mean(), "pairs": len
 pd.DataFrame(summary, ["dark − light"]).round(1)
 
 # %% [markdown]
-# We compute it in every *cell*. The table has it in points. A cell fixes the other two attributes, for example women with short hair.
+# We compute it in every {term}`cell`. The table has it in points. A cell fixes the other two attributes, for example women with short hair.
 # Each attribute has four cells. Pairs of different cells stay apart, so their effects cannot cancel.
 #
 # The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and

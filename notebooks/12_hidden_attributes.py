@@ -960,7 +960,7 @@ question(
 # - Look for leaks on scores first. Put one group of looks back at a time, and compare the answers.
 # - A remedy removes the leak it was made for. Other leaks may grow, so measure the estimate again.
 #
-# **Next:** [](13_sensitivity_flips) walks along attribute vectors of another task, and meets a generator that
+# **Next:** [](13_sensitivity_flips) walks along {term}`attribute vectors <attribute vector>` of another task, and meets a generator that
 # invents a bias.
 
 # %% tags=["remove-cell"]

@@ -368,7 +368,7 @@ flips = pd.concat(flips, names=["vector", "direction", "measure"])
 
 # %% [markdown]
 # Each vector is one more chance of a false alarm. So we test the net flips of all steps towards an attribute together:
-# McNemar's test compares flips up with flips down, and {term}`Holm's procedure` adjusts the p-values for the
+# {term}`McNemar's test` compares flips up with flips down, and {term}`Holm's procedure` adjusts the p-values for the
 # number of tests. The family of tests is part of the plan. A net rate is clear of zero if its adjusted p-value is below the
 # plan's level. The intervals are not adjusted. By chance alone about one in twenty excludes zero.
 

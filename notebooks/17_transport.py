@@ -232,7 +232,7 @@ shown.fillna("–")
 # ### A few labels from the target
 #
 # Photographs may simply be harder there than here. Then all log odds shift alike, and a small labelled sample of the target can estimate the
-# shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a disparity. The table
+# shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a {term}`disparity <counted gap>`. The table
 # has the mean miss of the trained models in points, before and after, and for how many of all models, the null control among them, the
 # prediction comes nearer.
 

@@ -294,7 +294,7 @@ chances.loc[["0", "2"], ["within", "beyond"]].style.format("{:.0%}").set_caption
 # ### Faces, people, answers
 #
 # The audit makes transects by the recipe of [](05_transect_generation). It also gives the clothes another
-# hue. This change is a *placebo*: it should make no face harder to classify. A simulated crowd then labels
+# hue. This change is a {term}`placebo <negative control>`: it should make no face harder to classify. A simulated crowd then labels
 # every image. For real people, `people` names the tool they work in ([](a-study-with-label-studio)).
 #
 # Then the model answers for all images. An image without an answer counts as an outcome of its own: a
@@ -339,7 +339,7 @@ Markdown(
 assert len(report.judged) == count - (0 if silent else of_silence)
 
 # %% [markdown]
-# `save` writes a page for people, JSON with a published schema for machines, a model card, and the table of images.
+# `save` writes a page for people, JSON with a published schema for machines, a {term}`model card`, and the table of images.
 # In the face world we can do one more thing: look the answer up. We render other faces with each axis
 # set by hand, ask the same file, and draw the true change as a diamond.
 
@@ -484,7 +484,7 @@ results |= {
 # %% [markdown]
 # ## A recogniser
 #
-# A system that recognises faces makes a vector of each picture, an *embedding*. The cosine of two embeddings is
+# A system that recognises faces makes a vector of each picture, an {term}`embedding`. The cosine of two embeddings is
 # the similarity of two faces. Its errors are errors on pairs ([](15_verification_curves)). So the audit file
 # `audits/verification.yml` names pictures of known people and a group for each. We take recogniser and
 # pictures of [](14_verification_measures), where people of one *seed* are matched across groups.
@@ -761,7 +761,7 @@ Markdown(
 # ### Errors and effects
 #
 # Images that people find ambiguous, fake or too young are pruned by the paper's rules ([](07_pruning)). The regression
-# of {cite:t}`transects` uses what remains. Its penalty is Firth's here, and its intervals are those of whole faces:
+# of {cite:t}`transects` uses what remains. Its penalty is {term}`Firth's <Firth's penalty>` here, and its intervals are those of whole faces:
 # in a small study with few errors, a bootstrap of the paper's fit would miss the truth too often ([](benchmarks)).
 # Effects within transects use all images. The interval of an effect knows about chance only. In the known world we also
 # audit the same answers with the meant level as the label.

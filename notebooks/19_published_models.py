@@ -73,7 +73,7 @@ pd.options.display.float_format = "{:z.2f}".format
 # %% [markdown]
 # ## Faces that differ in the colour of skin
 #
-# The faces come from MobileStyleGAN {cite:p}`mobilestylegan`, a small network that was distilled from StyleGAN2
+# The faces come from MobileStyleGAN {cite:p}`mobilestylegan`, a small network that was {term}`distilled <distilled network>` from StyleGAN2
 # {cite:p}`stylegan2`. It learned from photographs, so its faces look like photographs. Each face is made with light, medium and
 # dark skin. Instead of asking people what dark skin looks like, we *measure* lightness on cheeks and forehead, as L\* of the
 # colour space CIELAB: black has 0, white has 100. Each face is steered until it has the lightness of the fifth, sixth or seventh of
@@ -215,7 +215,7 @@ planned.agg(tolerance=("tolerance", "first"), networks=("model", "nunique"))
 #
 # The record has a row for each image, network and outcome. The light face is the reference of four changes. For each network and
 # outcome, `faceaudit.table` takes the rows and computes paired changes with base faces as units. Then `faceaudit.side_by_side`
-# judges all of them together. Its intervals hold together.
+# judges all of them together. Its intervals {term}`hold together <simultaneous intervals>`.
 
 # %%
 answers = pd.read_csv(published / "answers.csv", keep_default_na=False, na_values={"value": [""]})
@@ -405,7 +405,7 @@ Markdown(
 )
 
 # %% [markdown]
-# Ages rise where both studies agree: the joint interval lies above zero in each. Beyond the tolerance is a network whose verdict says
+# Ages rise where both studies agree: the {term}`joint interval <simultaneous intervals>` lies above zero in each. Beyond the tolerance is a network whose verdict says
 # so in both.
 
 # %%

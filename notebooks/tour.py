@@ -16,7 +16,7 @@
 # # The book in twenty minutes
 #
 # *You need one course in statistics.* This page tells what the book found. Numbers come from the run behind these pages, and code prints them. A statement with a bold title, not a question, was
-# true in at least nineteen of [twenty other runs](#twenty-other-seeds), each with its own seed. If this run contradicts a
+# true in at least nineteen of [twenty other runs](#twenty-other-seeds), each with its own {term}`seed <seed (of a run)>`. If this run contradicts a
 # sentence, or is too small to decide it, a box in its place says so.
 
 # %% tags=["remove-cell"]
@@ -88,7 +88,7 @@ recognised = artifacts.load("15_verification_curves", "results.json", profile)
 # the people who were counted. At its end stand models that people install.
 
 # %% [markdown]
-# The true answer is known here because the faces are drawn. A *face world* draws them from numbers for skin colour, hair, shape of the
+# The true answer is known here because the faces are drawn. A {term}`face world` draws them from numbers for {term}`skin colour`, hair, shape of the
 # face and much else. Models are really trained on these faces and tested. The raters are simulated, with noise that was fitted to real ratings, and
 # each estimate is compared with what happens when one number of a face is changed.
 
@@ -159,13 +159,13 @@ claim(
 
 # %% [markdown]
 # [](01_observational_audit) counts, and [](02_face_world) builds the world with the known answer. The next step leaves the collected portraits
-# and makes faces to order, one attribute at a time.
+# and makes faces to order, one {term}`attribute` at a time.
 
 # %% [markdown]
 # ## Make matched faces
 #
 # With a real model the true answer is out of reach. So the experiment makes faces in groups of eight, called
-# {term}`transects <transect>`. The eight are meant to share everything but three attributes: skin colour, hair length and perceived gender,
+# {term}`transects <transect>`. The eight are meant to share everything but three attributes: skin colour, {term}`hair length` and {term}`perceived gender`,
 # each at two levels. If the model errs on one face and is right about its neighbour, the attribute between them is the likely reason.
 
 # %% tags=["remove-cell"]
@@ -187,7 +187,7 @@ Markdown(
 )
 
 # %% [markdown]
-# A generator has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
+# A {term}`generator` has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
 # a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The {term}`raw direction` of an attribute is the shortest way
 # across its plane, and other attributes change along it. A move along a direction of the {term}`dual basis` changes the score of one
 # attribute and leaves the other scores as they are ([](04_orthogonalization)). The transects paper describes this basis, and prints another formula for it.
@@ -206,7 +206,7 @@ claim(
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
 # ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). What we call the {term}`paper's recipe` uses the
-# dual basis, not the printed formula, for the paper's seven attributes. So four attributes besides the three of the experiment stay fixed. An *arm* is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
+# dual basis, not the printed formula, for the paper's seven attributes. So four attributes besides the three of the experiment stay fixed. An {term}`arm` is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
 # fixed what else raters are asked about, and what else is measured.
 
 # %% tags=["hide-input"]
@@ -268,7 +268,7 @@ Markdown(
 # ## Check against the truth
 #
 # The model is asked about every image, and errors are compared within transects. Each comparison is made in its own
-# *cell*: women with short hair, women with long hair, men with short hair, men with long hair. Then the same change is made to the faces
+# {term}`cell`: women with short hair, women with long hair, men with short hair, men with long hair. Then the same change is made to the faces
 # themselves, and the true effect is computed.
 
 # %% tags=["remove-cell"]
@@ -309,7 +309,7 @@ unpruned = sum(experiment["missed_cells"]["C crowd"].values())
 # %% [markdown]
 # How good is the method in general? A method *covers* if nineteen in twenty of its 95% intervals hold the truth. [](n01_truth_scorecard) repeats the audit many
 # times with *ideal* pairs. In these one attribute moves and no other, and labels are perfect. The other way
-# is to *adjust*: a regression on portraits gets the confounders as further variables.
+# is to *adjust*: a regression on portraits gets the {term}`confounders <confounder>` as further variables.
 
 # %% tags=["remove-cell"]
 card = {(row["asked"], row["estimator"]): plain(row) for row in scored["cards"]}
@@ -400,7 +400,7 @@ claim(
 # %% [markdown]
 # ## How much of the gap is hair?
 #
-# What part of the counted gap is due to skin, and what part to hair? In the face world the answer can be computed. Take the same women, give them all the skin of
+# What part of the {term}`counted gap` is due to skin, and what part to hair? In the face world the answer can be computed. Take the same women, give them all the skin of
 # light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
 # Then do the same with the length of their hair, and with both.
 

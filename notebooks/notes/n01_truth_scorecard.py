@@ -142,10 +142,10 @@ audits["null"] = null_audits(**NULL)
 # - *logit, transects*: the same fit, but transects are resampled.
 # - *logit by gender*: in addition, skin and hair may act differently on women and men.
 # - *matched pairs*: errors are subtracted within transects, cell by cell or over all pairs.
-# - *partial pooling*: the matched pairs of a cell, helped by the other cells.
+# - {term}`partial pooling`: the matched pairs of a cell, helped by the other cells.
 # - *g-computation*: rates are compared, in each cell or over all, with transects as clusters.
 #
-# Logits speak in log odds. We read off which change in the error rate their fitted risks imply.
+# {term}`Logits <logit>` speak in log odds. We read off which change in the error rate their fitted risks imply.
 
 # %%
 logit = partial(scorecard.logit_audits, attributes=AXES, seed=seed)
@@ -232,7 +232,7 @@ pd.Series(sizes | {"estimates": len(experiments)}).to_frame("number")
 # Three numbers describe the errors of an estimator. *Bias* is the error that stays when we average over audits.
 # *RMSE*, the root mean square error, adds the scatter from audit to audit. {term}`Coverage <coverage>` is the
 # share of nominal 95% intervals that hold the truth. Here they are for the average effects of skin colour,
-# hair length and gender. Thin lines are Monte-Carlo intervals, because the number of audits is finite. The table
+# hair length and gender. Thin lines are {term}`Monte-Carlo intervals <Monte-Carlo error>`, because the number of audits is finite. The table
 # has the largest and the lowest value of all models for each estimator.
 
 # %%
@@ -413,7 +413,7 @@ over_models(scores).style.format("{:.1f}")
 # These shares are means over cells, and a mean can hide one cell that is missed often. So each estimator is
 # also judged by its *worst cell*: of all cells and models, the one whose truth its intervals hold least often.
 # The least of many shares is low by chance alone. Its Monte-Carlo interval is therefore widened for the number
-# of shares (Bonferroni's rule). The last columns have its ends.
+# of shares ({term}`Bonferroni's rule`). The last columns have its ends.
 
 # %%
 answered = cells.dropna(subset=["low"])
@@ -503,7 +503,7 @@ of_alike["estimated spread"] = few.groupby(by)["between"].mean()
 # %% [markdown]
 # Pooling pays where audits are small and cells alike. The last columns of the first table show its price. A single cell that
 # differs from the three others by about as much as its noise looks like noise, and moves towards them. The
-# posterior promises to hold cells *like these*, on average. So it is **no interval of a single cell**. The
+# {term}`posterior` promises to hold cells *like these*, on average. So it is **no interval of a single cell**. The
 # [benchmarks](benchmarks) draw more audits, and say where a cell is held too rarely. An auditor who looks for the one
 # group that is harmed reads the cell's own interval, and takes the pooled number for an estimate.
 
@@ -647,7 +647,7 @@ _ = axes[0].set(ylabel="errors in 100 images")
 
 # %% [markdown]
 # Bias, RMSE and width are in points, per comparison. *Coverage* is that of single intervals. *All hold* is the share of
-# audits whose simultaneous intervals hold all truths of their kind: five for *reference*, six for *adjacent*, one
+# audits whose {term}`simultaneous intervals` hold all truths of their kind: five for *reference*, six for *adjacent*, one
 # for *trend*. The second table has the true trend, and the mean width of the contrast of the last type with the first:
 # alone, and together with the four others of its kind.
 
@@ -703,7 +703,7 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 # ### The truth for this population
 #
 # Every woman is rendered twice more: once with the skin of one of the light-skinned women, once with that of
-# one of the dark-skinned. Each donor is used equally often, and the rest of her stays. The difference of the
+# one of the dark-skinned. Each {term}`donor` is used equally often, and the rest of her stays. The difference of the
 # two error rates is the effect of skin colour *for these faces*. It is exact, and it makes the observer's
 # comparison: the skin of one group against the skin of the other. [](11_who_was_right) does the same for all women of
 # the test set. Men are rendered in the same way.
@@ -760,7 +760,7 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 # %% [markdown]
 # ### The estimators of an observer
 #
-# Eight analyses follow. Six estimate a risk difference among women by {term}`g-computation`, and adjust for
+# Eight analyses follow. Six estimate a {term}`risk difference` among women by {term}`g-computation`, and adjust for
 # more and more. The first compares skin alone. The others adjust for short or long hair as rated with some labels
 # swapped at random, for the same labels as rated, for the true length, for the true length and the gender of the
 # face's shape, and for a whole list of true attributes. The last three are beyond a real auditor.

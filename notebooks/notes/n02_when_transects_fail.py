@@ -385,7 +385,7 @@ women.pivot_table("points", "model", "cues times", "first", sort=False)
 #
 # An unbiased method still needs numbers. Audits of several sizes are drawn from the population of
 # [N1](n01_truth_scorecard). The figure takes three cells, chosen by the size of their true effect.
-# It shows how often McNemar's test finds each, in its mid-p form {cite:p}`mid-p`. The lines are the {term}`power`
+# It shows how often {term}`McNemar's test` finds each, in its mid-p form {cite:p}`mid-p`. The lines are the {term}`power`
 # formula of [](16_planning), which knows only two error rates and their correlation within pairs. A mark that
 # lies off its line by more than its interval shows where the formula promises too little or too much. The first table
 # counts such sizes, and has the largest distance of formula and audits.

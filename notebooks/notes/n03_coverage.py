@@ -176,9 +176,9 @@ shown.style.format("{:.1%}", subset=["lowest", "highest"])
 #
 # In these audits one image in ten is an error, and there are many transects. Intervals have a harder task where
 # both are few. A grid of three sizes and three rates of errors counts the coverage of every kind of interval
-# that the book prints. For differences these are Tango's score interval of matched pairs (in cells and on average),
-# {term}`g-computation`, partial pooling and two transported score intervals. For ratios they are Fieller's interval of
-# the share of a counted gap, and log odds with the cluster sandwich.
+# that the book prints. For differences these are Tango's {term}`score interval` of matched pairs (in cells and on average),
+# {term}`g-computation`, {term}`partial pooling` and two transported score intervals. For ratios they are Fieller's interval of
+# the share of a counted gap, and log odds with the {term}`cluster sandwich`.
 
 # %%
 grid = scorecard.coverage_study("grid", profile)

@@ -92,7 +92,7 @@ _ = figure.suptitle(f"{whole:.0%} of the samples have two eyes and a mouth", siz
 # (erratum-penalty)=
 # ## The network
 #
-# The generator is a small Wasserstein GAN with gradient penalty {cite}`wgan-gp`, normalised as
+# The generator is a small Wasserstein {term}`GAN` with gradient penalty {cite}`wgan-gp`, normalised as
 # progressive GANs are {cite}`progressive`. In such a network a *critic* learns to tell made images from
 # real ones, and the generator learns to please the critic. Here two critics teach it, one of the whole picture and one of
 # the face. An earlier version had a single critic, and it drew heads without mouths.

@@ -960,7 +960,7 @@ beside.style.format_index(precision=2, level="threshold")
 
 # %% [markdown]
 # Trust a verdict more if it stays the same at other thresholds. Where the found effect misses its truth, the verdict rests on a wrong number. Name
-# the threshold in your design contract, and show the curve.
+# the threshold in your {term}`design contract`, and show the curve.
 
 # %% [markdown]
 # ## Harmed and helped

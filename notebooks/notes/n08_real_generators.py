@@ -20,7 +20,7 @@
 # %% [markdown]
 # ## Question
 #
-# All faces so far came from a world that was made for this book. Your generator learned from photographs, or is a diffusion model, or is a folder
+# All faces so far came from a world that was made for this book. Your generator learned from photographs, or is a {term}`diffusion model`, or is a folder
 # of images. How does it become part of an audit, and what can you check before you pay raters?
 #
 # ```{glue:md} answer
@@ -374,7 +374,7 @@ legend = axis.legend()
 # ### Truncation is part of the question
 #
 # Images of such generators mostly look better if codes are drawn towards the mean code, by a factor $\psi$ below one. The population shrinks with it. An audit on
-# truncated faces estimates effects among faces that are more alike than those the network learned. So $\psi$ belongs in the card and in the estimand.
+# truncated faces estimates effects among faces that are more alike than those the network learned. So $\psi$ belongs in the card and in the {term}`estimand`.
 
 # %%
 shrunk = {}

@@ -122,7 +122,7 @@ within
 #
 # Which effect is the largest? The table lists all cells of the two audited models in points, sorted by size.
 # A sorted table invites readers to compare its rows, and the largest of many is large by chance too. So the
-# last column has *simultaneous* intervals: all of them hold together as often as one interval does alone.
+# last column has {term}`simultaneous intervals`: all of them hold together as often as one interval does alone.
 # They are Tango's, at the quantile that Bonferroni's inequality asks for. A bootstrap of the largest
 # deviation would fail here, because its standard errors vanish where hardly any pair disagrees.
 

@@ -230,7 +230,7 @@ shown.style.format("{:+z.2f}")
 # The second way leaves made faces aside. A network, the *encoder*, reads a code off each portrait, from which the
 # generator draws nearly the same face. It was trained on renders of random codes and has seen no portrait. We move the
 # code along the experiment's step from light to dark skin, which began as a row of the dual basis and was calibrated on
-# made faces ([](05_transect_generation)), until its decision value is that of a donor. Then the generator draws the
+# made faces ([](05_transect_generation)), until its decision value is that of a {term}`donor`. Then the generator draws the
 # moved code.
 
 # %%
