@@ -110,8 +110,13 @@ NOMINAL = re.compile(r"95\s?%(?=\s(?:[\w-]+\s){0,3}intervals?)")
 SPACED_PERCENT = re.compile(r"\d\s%(?!})")
 FROM_PAPER = "<!-- paper -->"
 
+ORDINARY = {"attribute", "cell", "error", "look", "normal", "overlap", "panel", "plan", "power"}
+"""Headwords of the glossary that chapters also use in their ordinary sense."""
+
 SOLUTION = re.compile(r"^(`{3,})\{solution\}.*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\)")
+FIGURE = re.compile(r"^(`{3,}|:{3,})\{(?:glue:)?figure\}.*?^\1$", re.MULTILINE | re.DOTALL)
+TERM = re.compile(r"\{term\}`(?:[^`<]*<)?([^`<>]+)>?`")
 ROLE = re.compile(r"\{(ref|numref|eq|doc|term|cite(?::\w+)?)\}`([^`]+)`")
 
 
@@ -306,6 +311,36 @@ def images(place: str, markdown: str) -> Iterator[str]:
             yield f"{place}: the image {target} needs an alt text"
 
 
+def headwords(glossary: str) -> list[str]:
+    """The terms that the glossary explains."""
+    return re.findall(r"^(\w.*)\n {2}\S", glossary, re.MULTILINE)
+
+
+def linked_terms(markdown: str) -> set[str]:
+    """Headwords that a text links to the glossary, in small letters."""
+    return {" ".join(term.lower().split()) for term in TERM.findall(markdown)}
+
+
+def unlinked_terms(glossary: str, pages: list[str]) -> Iterator[str]:
+    """Some page links each headword of the glossary."""
+    linked = set().union(*map(linked_terms, pages))
+    for term in headwords(glossary):
+        if term.lower() not in linked:
+            yield f"glossary.md: no page links {term!r}"
+
+
+def first_uses(glossary: str, chapters: list[Notebook]) -> Iterator[str]:
+    """The cell of prose in which chapters first use a headword links it; captions are left out."""
+    cells = [cell for chapter in chapters for cell in chapter.markdown]
+    texts = [prose(FIGURE.sub("", cell.source)) for cell in cells]
+    for term in headwords(glossary):
+        words = r"\s+".join(map(re.escape, term.split()))
+        use = re.compile(rf"(?<![\w-]){words}(?:e?s)?(?![\w-])", re.IGNORECASE)
+        using = [cell for cell, text in zip(cells, texts, strict=True) if use.search(text)]
+        if term not in ORDINARY and using and term.lower() not in linked_terms(using[0].source):
+            yield f"{using[0].place}: the first use of {term!r} does not link the glossary"
+
+
 def imported_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Every module that a file imports by its full name, anywhere, with the line."""
     for node in ast.walk(tree):
@@ -382,10 +417,16 @@ def check(root: Path) -> list[str]:
     rules = (pairing, opening, cell_sizes, code_on_the_page, cell_words, lengths, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
     found = [*arrows(root), *floors(root), *core_imports(root), *hidden_names(root)]
-    for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):
+    notebooks = [Notebook(path) for path in sorted(root.glob("notebooks/**/*.py"))]
+    for notebook in notebooks:
         found += [problem for rule in rules for problem in rule(notebook)]
         texts += [(cell.place, cell.source) for cell in notebook.markdown]
         texts += [(cell.place, f"{cell.caption}\n\n{cell.alt}") for cell in notebook.code]
+    glossary = (root / "book" / "glossary.md").read_text(encoding="utf-8")
+    found += unlinked_terms(glossary, [text for place, text in texts if place != "glossary.md"])
+    tour = [notebook for notebook in notebooks if notebook.path.stem == "tour"]
+    chapters = [notebook for notebook in notebooks if notebook.is_chapter]
+    found += [*first_uses(glossary, tour), *first_uses(glossary, chapters)]
     of_texts = (typed_numbers, percents, images)
     return found + [p for text in texts for rule in of_texts for p in rule(*text)]
 

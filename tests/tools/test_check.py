@@ -155,6 +155,17 @@ def after_parameters(*text: str) -> tuple[str, str]:
     return "n = 4\n", "n = 4\n" + "\n".join(text)
 
 
+HAIR_BESIDES_PROSE = """# ## Design contract of hair
+#
+# | Unit | a hair |
+#
+# ```{figure} hair.png
+# :alt: Hair that is long enough to be described
+#
+# Long hair.
+# ```
+"""
+
 FOLDED = ' tags=["hide-input"]'
 REMOVED = ' tags=["remove-cell"]'
 
@@ -189,6 +200,10 @@ REMOVED = ' tags=["remove-cell"]'
         ([("{exercise} Think", "{note}")], "has no exercise"),
         ([('"Bars."', '"Of 12 images."')], "'12 images' is typed"),
         ([("{term}`Hair`", "![](x.png)")], "the image x.png needs an alt text"),
+        ([("{term}`Hair`", "hair")], "no page links 'hair'"),
+        ([("## Question", "## Question\n#\n# Two hairs.")], "first use of 'hair' does not link"),
+        ([("## Question", "## Question\n#\n# {term}`Locks <hair>` and hairs.")], ""),
+        ([("# ## Design contract\n", HAIR_BESIDES_PROSE)], ""),
     ],
 )
 def test_every_rule_fires_on_its_fault_and_none_on_a_good_book(book, changes, words):
@@ -232,6 +247,14 @@ def test_typed_numbers_are_found_and_others_are_fine(text):
 )
 def test_percents_have_no_space(text, has_space):
     assert any(percents("here", text)) == has_space
+
+
+def test_a_headword_with_an_ordinary_sense_is_linked_by_some_page(book):
+    glossary = "\n```{glossary}\nlook\n  One reading.\n```\n"
+    look = ("## Question", "## Question\n#\n# Look at it.")
+    assert book(look, glossary=glossary) == "glossary.md: no page links 'look'"
+    link = ("## Exercises", "## Exercises\n#\n# A {term}`look`.")
+    assert not book(look, link, glossary=glossary)
 
 
 def test_typed_numbers_in_pages(book):
