@@ -57,15 +57,15 @@ def faces() -> pd.DataFrame:
 
 def images() -> pd.DataFrame:
     """What the network says: a row per picture, columns as in the report of a class."""
-    shown = faces()
+    looks = faces()
     parts = []
     for place, skin in enumerate(SKIN):
         drawn = seeding.normals(SEED, f"class example: network, {skin}", range(FACES), 2)
         dark = place / 2
-        look = shown["look"] + TOLD_IN_DARK * dark - 0.5
-        table = pd.DataFrame({"face": shown.index, "skin": skin, "network": NETWORK})
+        look = looks["look"] + TOLD_IN_DARK * dark - 0.5
+        table = pd.DataFrame({"face": looks.index, "skin": skin, "network": NETWORK})
         table["P(male)"] = expit(STEEP * look + SPREAD_OF_SCORE * drawn[:, 0]).round(4)
-        age = shown["age"] + YEARS_IN_DARK * dark + SPREAD_OF_AGE * drawn[:, 1]
+        age = looks["age"] + YEARS_IN_DARK * dark + SPREAD_OF_AGE * drawn[:, 1]
         table["age"] = age.round(1)
         parts.append(table)
     table = pd.concat(parts, ignore_index=True)
@@ -80,8 +80,8 @@ def names(table: pd.DataFrame) -> pd.Series:
 
 def answers() -> pd.DataFrame:
     """What the raters say: a row per answer, columns as in the report of a class."""
-    shown = faces()
-    age_level = np.interp(shown["age"], [15, *AGE_GROUPS, 70], np.arange(-0.5, 6))
+    looks = faces()
+    age_level = np.interp(looks["age"], [15, *AGE_GROUPS, 70], np.arange(-0.5, 6))
     parts = []
     for rater in range(RATERS):
         page = rater % PAGES
@@ -89,7 +89,7 @@ def answers() -> pd.DataFrame:
         seen = np.arange(of_set, FACES, PAGES // len(SKIN))
         dark = (np.arange(len(seen)) + turn) % len(SKIN)
         skin = np.array(SKIN)[dark]
-        look = np.clip(shown["look"].to_numpy()[seen] + SEEN_IN_DARK * dark / 2, 0, 1)
+        look = np.clip(looks["look"].to_numpy()[seen] + SEEN_IN_DARK * dark / 2, 0, 1)
         random = seeding.rng(SEED, "class example: raters", rater)
         pace = SECONDS * np.exp(random.normal(0, 0.3))
         for question, levels in LEVELS.items():

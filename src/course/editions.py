@@ -52,10 +52,13 @@ COURSE = lineage.ROOT / "course"
 OUT = lineage.ROOT / "build" / "course"
 FOR_ALL = {"slide", "solution", "mistake", "hint", "instructor"}
 """Tags of cells that students do not get as they are."""
-DPI, COLOURS = 90, 32
+DPI = 90
+COLOURS = 32
 LAST = "## What would change your mind?"
-CHECKS, SENTENCES = 12, 6
-"""Points of all checks of a lab, and of the answer to its last question (`course/rubric.md`)."""
+CHECKS = 12
+"""Points of all checks of a lab (`course/rubric.md`)."""
+SENTENCES = 6
+"""Points of the answer to its last question."""
 NBGRADER_CONFIG = """\
 c = get_config()
 c.CourseDirectory.course_id = "audit"
@@ -96,8 +99,11 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
     Raises:
         RuntimeError: a cell failed; naming the lab and the cell.
     """
-    notebook, checks, last = jupytext.read(source), {}, {}
-    shell, check = InteractiveShell.instance(history_manager=None), lab.check
+    notebook = jupytext.read(source)
+    checks = {}
+    last = {}
+    shell = InteractiveShell.instance(history_manager=None)
+    check = lab.check
 
     def record(name: str, answer: object) -> None:
         last.update(name=name, answer=answer)
@@ -113,8 +119,8 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
                 says, _, code = cell.source.partition("\n")
                 exec(f"{code}\n{last['check']}", mistaken := dict(shell.user_ns))
                 del mistaken
-                found = lab.fingerprint(last["name"], last["answer"])
-                checks[last["name"]]["mistakes"][found] = says.lstrip("# ")
+                fingerprint = lab.fingerprint(last["name"], last["answer"])
+                checks[last["name"]]["mistakes"][fingerprint] = says.lstrip("# ")
             elif cell.cell_type == "code":
                 cell.outputs = run_cell(shell, cell.source, place)
                 if "check" in tags(cell):
@@ -135,16 +141,17 @@ def run_cell(shell: InteractiveShell, code: str, place: str) -> list[NotebookNod
         done = shell.run_cell(code)
     if error := done.error_before_exec or done.error_in_exec:
         raise RuntimeError(f"{place}: {type(error).__name__}: {error}") from error
-    shown = [new_output("stream", name="stdout", text=got.stdout)] if got.stdout else []
-    rich = [*(one.data for one in got.outputs), *(one["data"] for one in results)]
-    shown += [new_output("display_data", data=data) for data in rich]
+    outputs = [new_output("stream", name="stdout", text=got.stdout)] if got.stdout else []
+    rich = [output.data for output in got.outputs]
+    rich += [result["data"] for result in results]
+    outputs += [new_output("display_data", data=data) for data in rich]
     for figure in map(plt.figure, plt.get_fignums()):
         figure.savefig(drawn := io.BytesIO(), format="png", dpi=DPI, bbox_inches="tight")
         Image.open(drawn).convert("RGB").quantize(COLOURS).save(small := io.BytesIO(), "png")
         picture = base64.b64encode(small.getvalue()).decode()
-        shown.append(new_output("display_data", data={"image/png": picture}))
+        outputs.append(new_output("display_data", data={"image/png": picture}))
     plt.close("all")
-    return shown
+    return outputs
 
 
 # --- what becomes of it
@@ -155,8 +162,9 @@ def stub(code: str) -> str:
     lines = [line for line in code.splitlines() if line.startswith("#")]
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.FunctionDef):
-            first, said = statement.body[0], ast.get_docstring(statement)
-            head = first.end_lineno if said else first.lineno - 1
+            first = statement.body[0]
+            documented = ast.get_docstring(statement)
+            head = first.end_lineno if documented else first.lineno - 1
             lines += [*code.splitlines()[statement.lineno - 1 : head], "    ..."]
         for target in getattr(statement, "targets", []):
             names = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -166,13 +174,16 @@ def stub(code: str) -> str:
 
 def student(played: NotebookNode) -> NotebookNode:
     """A lab without its solutions, each with the figure that it draws."""
-    return _notebook([one for cell in played.cells for one in given(cell)])
+    return _notebook(
+        [student_cell for cell in played.cells for student_cell in student_cells(cell)]
+    )
 
 
-def given(cell: NotebookNode) -> list[NotebookNode]:
+def student_cells(cell: NotebookNode) -> list[NotebookNode]:
     """What students get in place of a cell."""
     if "solution" in tags(cell):
-        drawn = [one.data.get("image/png") for one in cell.outputs if "data" in one]
+        rich = [output.data for output in cell.outputs if "data" in output]
+        drawn = [data.get("image/png") for data in rich]
         return [new_code_cell(stub(cell.source)), *(_picture(png) for png in drawn if png)]
     if tags(cell) & FOR_ALL:
         return []
@@ -180,17 +191,17 @@ def given(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def _picture(png: str) -> NotebookNode:
-    shown = {"goal.png": {"image/png": png}}
+    attachments = {"goal.png": {"image/png": png}}
     text = "Your figure should look like this:\n\n![what the solution draws](attachment:goal.png)"
-    return new_markdown_cell(text, attachments=shown)
+    return new_markdown_cell(text, attachments=attachments)
 
 
 def solution(played: NotebookNode) -> NotebookNode:
     """A lab with all but its slides; hints and mistakes are text, so that the lab runs."""
-    return _notebook([_told(cell) for cell in played.cells if "slide" not in tags(cell)])
+    return _notebook([_in_words(cell) for cell in played.cells if "slide" not in tags(cell)])
 
 
-def _told(cell: NotebookNode) -> NotebookNode:
+def _in_words(cell: NotebookNode) -> NotebookNode:
     if "hint" in tags(cell):
         return new_markdown_cell(f"*Hint.* {cell.source}")
     if "mistake" in tags(cell):
@@ -232,15 +243,15 @@ def nbgrader(played: NotebookNode) -> NotebookNode:
     """A lab for `nbgrader generate_assignment`."""
     cells = []
     for kind, name, points, secret, seen in _graded(played):
-        told = {"schema_version": 3, "grade_id": name, "points": points, "task": False}
-        told |= {"grade": kind != "solution", "solution": kind != "check"}
-        told["locked"] = kind == "check"
+        settings = {"schema_version": 3, "grade_id": name, "points": points, "task": False}
+        settings |= {"grade": kind != "solution", "solution": kind != "check"}
+        settings["locked"] = kind == "check"
         if kind == "last":
-            seen.append(new_markdown_cell(secret, metadata={"nbgrader": told}))
+            seen.append(new_markdown_cell(secret, metadata={"nbgrader": settings}))
         elif kind:
             mark = "SOLUTION" if kind == "solution" else "HIDDEN TESTS"
             seen[0].source += f"\n### BEGIN {mark}\n{secret}\n### END {mark}"
-            seen[0].metadata["nbgrader"] = told
+            seen[0].metadata["nbgrader"] = settings
         cells += seen
     return _notebook(cells)
 
@@ -249,15 +260,15 @@ def otter(played: NotebookNode, stem: str) -> NotebookNode:
     """A lab for `otter assign`; students' notebooks need no otter."""
     cells = [_raw("ASSIGNMENT CONFIG", {"name": stem, **OTTER_CONFIG})]
     for kind, name, points, secret, seen in _graded(played):
-        told = {"name": name, "points": points, "manual": kind == "last"}
+        settings = {"name": name, "points": points, "manual": kind == "last"}
         if kind == "solution":
             seen[0].source += f"\n# BEGIN SOLUTION NO PROMPT\n{secret}\n# END SOLUTION"
         elif kind == "check":
             tests = _block("TESTS", [new_code_cell(f"# HIDDEN\n{secret}")])
-            seen = _block("QUESTION", seen + tests, told)
+            seen = _block("QUESTION", seen + tests, settings)
         elif kind == "last":
             note = _block("SOLUTION", [new_markdown_cell(secret)])
-            seen = _block("QUESTION", seen + note, told)
+            seen = _block("QUESTION", seen + note, settings)
         cells += seen
     return _notebook(cells)
 
@@ -285,7 +296,7 @@ def _graded(played: NotebookNode) -> Iterator[tuple]:
         elif "check" in tags(cell):
             code = "from course.lab import grade\n" + cell.source.replace("check", "grade", 1)
             graded = "check", cell.source.split('"')[1], each if number < last else 0, code
-        yield *graded, given(cell)
+        yield *graded, student_cells(cell)
 
 
 # --- files
@@ -298,14 +309,14 @@ def make_tables(profile: str = "laptop") -> None:
         ArtifactError: a stage was not run.
         ValueError: naming a table that lacks a column.
     """
-    wanted = yaml.safe_load((COURSE / "tables.yml").read_text(encoding="utf-8"))
+    tables = yaml.safe_load((COURSE / "tables.yml").read_text(encoding="utf-8"))
     (COURSE / "tables").mkdir(exist_ok=True)
-    for name, table in wanted.items():
-        found = artifacts.load(table["stage"], table["file"], profile)
-        found = found.reset_index() if any(found.index.names) else found
-        if missing := {*table["columns"]} - {*found}:
-            raise ValueError(f"{name}: {table['file']} has no {missing}; it has {list(found)}")
-        found[table["columns"]].to_parquet(COURSE / "tables" / f"{name}.parquet", index=False)
+    for name, entry in tables.items():
+        table = artifacts.load(entry["stage"], entry["file"], profile)
+        table = table.reset_index() if any(table.index.names) else table
+        if missing := {*entry["columns"]} - {*table}:
+            raise ValueError(f"{name}: {entry['file']} has no {missing}; it has {list(table)}")
+        table[entry["columns"]].to_parquet(COURSE / "tables" / f"{name}.parquet", index=False)
 
 
 def build(out: Path = OUT) -> Path:
@@ -315,20 +326,21 @@ def build(out: Path = OUT) -> Path:
         RuntimeError: a lab failed, or Sphinx or the browser did.
     """
     shutil.rmtree(out, ignore_errors=True)
-    checks, files = {}, set()
+    checks = {}
+    files = set()
     for source in labs().values():
         played, known = play(source)
         checks |= known
         needed = lineage.dependencies(source).modules
         files |= {path for path in needed if "course" not in path.parts}
-        made = {
+        editions = {
             "student": student(played),
             "solution": solution(played),
             f"nbgrader/source/{source.stem}": nbgrader(played),
             "otter": otter(played, source.stem),
             "slides": slides(played),  # the last, since it changes tags
         }
-        for folder, notebook in made.items():
+        for folder, notebook in editions.items():
             (out / folder).mkdir(parents=True, exist_ok=True)
             nbformat.write(notebook, out / folder / f"{source.stem}.ipynb")
     (out / "nbgrader" / "nbgrader_config.py").write_text(NBGRADER_CONFIG, "utf-8")
@@ -365,9 +377,9 @@ def build(out: Path = OUT) -> Path:
 
 def copy_code(path: Path, into: Path) -> None:
     """Copy a file of our packages to the place in a folder that it has in `src`."""
-    there = into / path.relative_to(lineage.SOURCE)
-    there.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(path, there)
+    copy = into / path.relative_to(lineage.SOURCE)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(path, copy)
 
 
 def build_slides(folder: Path) -> None:

@@ -16,7 +16,14 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 FOLDERS = HERE / "tables", HERE.parents[1] / "course" / "tables"
 """Where tables lie in what students get, and in the repository."""
-DIGITS, DECIMALS, MOST, FEW = 6, range(5), 10_000, 8
+DIGITS = 6
+"""Significant digits in which a right answer has to agree."""
+DECIMALS = range(5)
+"""Roundings that are told from wrong answers."""
+MOST = 10_000
+"""Rows or columns above which an answer of another form is not compared."""
+FEW = 8
+"""Values up to which each value of an answer can be right by itself."""
 SLIPS = {
     "You gave a share. Times 100 it is right: in percent, or in points.": (0, 100),
     "You multiplied by 100. Leave this step out.": (0, 1 / 100),
@@ -35,10 +42,10 @@ def load(name: str) -> pd.DataFrame:
         FileNotFoundError: there is no such table; the message names those that there are.
     """
     folder = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
-    there = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
-    if name not in there:
-        raise FileNotFoundError(f"no table {name!r}; there are {', '.join(there)}")
-    return pd.read_parquet(there[name])
+    tables = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+    if name not in tables:
+        raise FileNotFoundError(f"no table {name!r}; there are {', '.join(tables)}")
+    return pd.read_parquet(tables[name])
 
 
 def form(answer: object) -> list[int]:
@@ -46,7 +53,7 @@ def form(answer: object) -> list[int]:
     return list(np.shape(answer))
 
 
-def told(shape: list[int]) -> str:
+def in_words(shape: list[int]) -> str:
     """A form in words."""
     words = "one value", "a list of {}", "a table of {} rows and {} columns"
     return words[min(len(shape), 2)].format(*shape)
@@ -57,8 +64,8 @@ def fingerprint(name: str, answer: object) -> str:
     values = np.asarray(answer).ravel().tolist()
     numeric = _numeric(answer)
     text = [f"{value + 0.0:.{DIGITS - 1}e}" if numeric else str(value) for value in values]
-    said = json.dumps([form(answer), text]).encode()
-    return hashlib.scrypt(said, salt=name.encode(), n=2**11, r=8, p=1).hex()
+    content = json.dumps([form(answer), text]).encode()
+    return hashlib.scrypt(content, salt=name.encode(), n=2**11, r=8, p=1).hex()
 
 
 def _numeric(answer: object) -> bool:
@@ -97,7 +104,7 @@ def check(name: str, answer: object) -> None:
         name: of the check, as the lab has it.
         answer: a number, a text, a list, an array, or a table.
     """
-    print(_said(name, answer))
+    print(_message(name, answer))
 
 
 def grade(name: str, answer: object) -> None:
@@ -106,11 +113,12 @@ def grade(name: str, answer: object) -> None:
     Raises:
         AssertionError: the answer is not right; with what `check` says.
     """
-    if (said := _said(name, answer)) != f"{name}: right.":
-        raise AssertionError(said)
+    message = _message(name, answer)
+    if message != f"{name}: right.":
+        raise AssertionError(message)
 
 
-def _said(name: str, answer: object) -> str:
+def _message(name: str, answer: object) -> str:
     every = json.loads(zlib.decompress((HERE / "checks.bin").read_bytes()))
     if name not in every:
         return f"there is no check {name!r}; the labs have {', '.join(every)}"
@@ -118,7 +126,7 @@ def _said(name: str, answer: object) -> str:
 
 
 def _verdict(name: str, answer: object, known: dict) -> str:
-    if answer is ... or (isinstance(answer, list | tuple) and any(one is ... for one in answer)):
+    if answer is ... or (isinstance(answer, list | tuple) and any(part is ... for part in answer)):
         return "there is no answer yet. Put yours in place of the dots."
     if callable(answer):
         return "not yet. The answer is a function. Call it, and check what it returns."
@@ -127,11 +135,11 @@ def _verdict(name: str, answer: object, known: dict) -> str:
     except ValueError:
         return "not yet. The parts of the answer differ in length. Put one number in each place."
     if shape != known["form"] and max(shape, default=0) > MOST:
-        return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
-    found = fingerprint(name, answer)
-    if found == known["right"]:
+        return f"not yet. {_other_form(shape, known['form'])}"
+    own_fingerprint = fingerprint(name, answer)
+    if own_fingerprint == known["right"]:
         return "right."
-    if says := known["mistakes"].get(found):
+    if says := known["mistakes"].get(own_fingerprint):
         return f"not yet. {says}"
     if pd.isna(np.asarray(answer, dtype=object)).any():
         return "not yet. The answer holds NaN or None. Did no row pass? Is a `return` missing?"
@@ -139,19 +147,24 @@ def _verdict(name: str, answer: object, known: dict) -> str:
     if values.ndim == 2 and fingerprint(name, values.T) == known["right"]:
         return "not yet. Rows and columns have changed places. `.T` turns a table."
     if shape != known["form"]:
-        return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
+        return f"not yet. {_other_form(shape, known['form'])}"
     return f"not yet. {_next(name, answer, known)}"
+
+
+def _other_form(shape: list[int], expected: list[int]) -> str:
+    return f"The answer is {in_words(shape)}, {in_words(expected)} was expected."
 
 
 def _next(name: str, answer: object, known: dict) -> str:
     """What to do about the parts that are wrong."""
-    many = len(known["parts"]) > 1
-    mine = np.asarray(answer).ravel().tolist() if many else [answer]
-    found = [fingerprint(name, part) for part in mine]
+    several = len(known["parts"]) > 1
+    mine = np.asarray(answer).ravel().tolist() if several else [answer]
+    hashes = [fingerprint(name, part) for part in mine]
     right = [part["unrounded"] for part in known["parts"]]
-    if many and sorted(found) == sorted(right):
+    if several and sorted(hashes) == sorted(right):
         return "Your values are right, their order is not."
-    fits = [one in part.values() for one, part in zip(found, known["parts"], strict=True)]
+    compared = zip(hashes, known["parts"], strict=True)
+    fits = [digest in part.values() for digest, part in compared]
     if all(fits):
         return "Right, but rounded. Give all decimals, as the computer gives them."
     same = [n for n, fit in enumerate(fits, 1) if fit]

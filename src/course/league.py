@@ -85,7 +85,8 @@ def new(folder: Path, teams: Sequence[str], configuration: dict = CONFIGURATION)
     for team in teams:
         if not re.fullmatch(r"[A-Za-z0-9_-]+", team) or teams.count(team) > 1:
             raise Refused(f"team {team!r}: expected were different names of letters and digits")
-    key, secret = secrets.token_bytes(32), folder / "secret"
+    key = secrets.token_bytes(32)
+    secret = folder / "secret"
     secret.mkdir(parents=True, mode=0o700)
     (secret / "key").touch(mode=0o600)
     (secret / "key").write_text(key.hex(), encoding="ascii")
@@ -95,14 +96,15 @@ def new(folder: Path, teams: Sequence[str], configuration: dict = CONFIGURATION)
     )
     tables = []
     for team in teams:
-        own, seal = folder / "teams" / team, _seal_of(key, team)
+        home = folder / "teams" / team
+        seal = _seal_of(key, team)
         pilot = _pilot(seal, public)
         for name, table in pilot.items():
-            _write(table, own / name)
+            _write(table, home / name)
         tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
-        (own / "order.yml").write_text(_order_form(public), encoding="utf-8")
-        _write(scoring.template(), own / "verdict.csv")
-        _write_json(own / "commitment.json", _read_json(folder / "commitment.json"))
+        (home / "order.yml").write_text(_order_form(public), encoding="utf-8")
+        _write(scoring.template(), home / "verdict.csv")
+        _write_json(home / "commitment.json", _read_json(folder / "commitment.json"))
     for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
         _write(pd.concat(parts), secret / name)
 
@@ -123,8 +125,10 @@ def _pilot(seal: Seal, public: dict) -> dict[str, pd.DataFrame]:
 
 def _delivery(seal: Seal, public: dict, order: dict) -> dict[str, pd.DataFrame]:
     """The table of an order by the name of its file; it counts on from the pilot's transects."""
-    asked = order["transects"], order["raters"], public["transects"]
-    return {"delivery/transects.csv": seal.transects("delivery", *asked)}
+    table = seal.transects(
+        "delivery", order["transects"], order["raters"], first=public["transects"]
+    )
+    return {"delivery/transects.csv": table}
 
 
 def _graded_by(
@@ -133,7 +137,7 @@ def _graded_by(
     """A team's truth, and the scores of the reference entries on its models."""
     truth = seal.truth(public["faces of the truth"])
     entries = seal.references(portraits, public["raters"])
-    scores = [{"entry": name} | scoring.score(one, truth) for name, one in entries.items()]
+    scores = [{"entry": name} | scoring.score(verdict, truth) for name, verdict in entries.items()]
     return truth.assign(team=seal.team), pd.DataFrame(scores).assign(team=seal.team)
 
 
@@ -147,9 +151,10 @@ def deliver(folder: Path, orders: Path) -> list[str]:
     Returns:
         One sentence per team: what was delivered, or why nothing was.
     """
-    public, key = _public(folder), _key(folder)
+    public = _public(folder)
+    key = _key(folder)
     _refuse_after_reveal(folder, "delivered")
-    said = []
+    sentences = []
     for team in public["teams"]:
         frozen = folder / "teams" / team / "delivery" / "order.json"
         try:
@@ -163,11 +168,11 @@ def deliver(folder: Path, orders: Path) -> list[str]:
             for name, table in _delivery(_seal_of(key, team), public, order).items():
                 _write(table, folder / "teams" / team / name)
             price = cost(order["transects"], order["raters"], public)
-            told = f"{order['transects']} transects, {order['raters']} raters"
-            said.append(f"team {team}: {told}, for {price:,.2f} of {public['budget']:,}")
+            size = f"{order['transects']} transects, {order['raters']} raters"
+            sentences.append(f"team {team}: {size}, for {price:,.2f} of {public['budget']:,}")
         except Refused as refusal:
-            said.append(str(refusal))
-    return said
+            sentences.append(str(refusal))
+    return sentences
 
 
 def read_order(path: Path, public: dict) -> dict:
@@ -195,20 +200,22 @@ def _order(path: Path, public: dict) -> dict:
     order = yaml.safe_load(text)
     fields = ["transects", "raters", "plan"]
     if not isinstance(order, dict) or {*order} != {*fields}:
-        found = reprlib.repr([*order] if isinstance(order, dict) else order)
-        raise Refused(f"{path}: fields are {found}; expected were exactly {', '.join(fields)}")
+        content = reprlib.repr([*order] if isinstance(order, dict) else order)
+        raise Refused(f"{path}: fields are {content}; expected were exactly {', '.join(fields)}")
     for name, least, most in (("transects", 2, 10_000), ("raters", 1, 50)):
         if type(order[name]) is not int or not least <= order[name] <= most:
-            told = f"{name} is {reprlib.repr(order[name])}, a whole number"
-            raise Refused(f"{path}: {told} from {least} to {most:,} was expected")
-    order["plan"], given = str(order["plan"]).lower(), order["plan"]
+            value = f"{name} is {reprlib.repr(order[name])}"
+            bounds = f"from {least} to {most:,}"
+            raise Refused(f"{path}: {value}, a whole number {bounds} was expected")
+    plan = order["plan"]
+    order["plan"] = str(plan).lower()
     if not re.fullmatch("[0-9a-f]{64}", order["plan"]):
-        told = f"plan is {reprlib.repr(given)}, the SHA-256 of plan.json was expected"
-        raise Refused(f"{path}: {told}")
+        value = f"plan is {reprlib.repr(plan)}"
+        raise Refused(f"{path}: {value}, the SHA-256 of plan.json was expected")
     price = cost(order["transects"], order["raters"], public)
     if price > public["budget"]:
-        told = f"the order costs {price:,.2f}, at most {public['budget']:,} was expected"
-        raise Refused(f"{path}: {told}")
+        price_and_budget = f"{price:,.2f}, at most {public['budget']:,} was expected"
+        raise Refused(f"{path}: the order costs {price_and_budget}")
     return order
 
 
@@ -225,11 +232,12 @@ def grade(folder: Path, submissions: Path) -> pd.DataFrame:
     for team in _public(folder)["teams"]:
         frozen = folder / "teams" / team / "delivery" / "order.json"
         plans[team] = _read_json(frozen)["plan"] if frozen.exists() else ""
-    tables, kept = [pd.read_csv(folder / "secret" / name) for name in KEPT], _kept(folder)
-    standings = scoring.grade(submissions, *tables, plans, kept)
+    truth, references = (pd.read_csv(folder / "secret" / name) for name in KEPT)
+    hashes = _hashes_of_verdicts(folder)
+    standings = scoring.grade(submissions, truth, references, plans, hashes)
     scored = standings[: len(plans)].dropna(subset="S")
     for team in scored["entry"]:
-        if team not in kept:
+        if team not in hashes:
             copy = folder / "teams" / team / "delivery" / "verdict.csv"
             copy.write_bytes((submissions / team / "verdict.csv").read_bytes())
             _write_json(copy.with_suffix(".json"), {"sha256": scoring.fingerprint(copy)})
@@ -237,13 +245,14 @@ def grade(folder: Path, submissions: Path) -> pd.DataFrame:
     return standings
 
 
-def _kept(folder: Path) -> dict[str, str]:
+def _hashes_of_verdicts(folder: Path) -> dict[str, str]:
     """Team → SHA-256 of the verdict for which it was first scored."""
-    teams, found = folder / "teams", {}
+    hashes = {}
     for team in _public(folder)["teams"]:
-        if (path := teams / team / "delivery" / "verdict.json").exists():
-            found[team] = _read_json(path)["sha256"]
-    return found
+        path = folder / "teams" / team / "delivery" / "verdict.json"
+        if path.exists():
+            hashes[team] = _read_json(path)["sha256"]
+    return hashes
 
 
 def reveal(folder: Path) -> None:
@@ -258,7 +267,7 @@ def reveal(folder: Path) -> None:
         raise Refused(f"{folder}: nothing is graded yet; after the reveal nothing can be graded")
     for name in KEPT:
         (folder / name).write_bytes((folder / "secret" / name).read_bytes())
-    _write_json(folder / "verdicts.json", _kept(folder))
+    _write_json(folder / "verdicts.json", _hashes_of_verdicts(folder))
     _write_json(folder / "revealed.json", {"key": _key(folder).hex()})
 
 
@@ -274,45 +283,50 @@ def verify(folder: Path) -> list[str]:
     Raises:
         Refused: the first thing that is not what was committed to.
     """
-    public, revealed = _public(folder), folder / "revealed.json"
+    public = _public(folder)
+    revealed = folder / "revealed.json"
     if not revealed.exists():
         raise Refused(f"{revealed}: the file is missing; the league was not revealed yet")
     key = bytes.fromhex(_read_json(revealed)["key"])
     if _fingerprint(key, public) != _read_json(folder / "commitment.json")["sha256"]:
         raise Refused(f"{folder}: key and configuration are not those of commitment.json")
-    said, tables = ["commitment: key and configuration fit"], []
+    lines = ["commitment: key and configuration fit"]
+    tables = []
     for team in public["teams"]:
-        own, seal = folder / "teams" / team, _seal_of(key, team)
-        frozen, pilot = own / "delivery" / "order.json", _pilot(seal, public)
-        made = pilot if own.exists() else {}
+        home = folder / "teams" / team
+        seal = _seal_of(key, team)
+        frozen = home / "delivery" / "order.json"
+        pilot = _pilot(seal, public)
+        published = pilot if home.exists() else {}
         if frozen.exists():
-            made = made | _delivery(seal, public, _read_json(frozen))
-        for name, table in made.items():
-            _compare(table, own / name)
+            published = published | _delivery(seal, public, _read_json(frozen))
+        for name, table in published.items():
+            _compare(table, home / name)
         tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
-        told = _graded_again(folder, team, tables[-1][0])
-        said.append(f"team {team}: {len(made)} tables are as the key makes them{told}")
+        points = _graded_again(folder, team, tables[-1][0])
+        lines.append(f"team {team}: {len(published)} tables are as the key makes them{points}")
     for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
         _compare(pd.concat(parts), folder / name)
-        said.append(f"{name}: is as the key makes it")
-    return said
+        lines.append(f"{name}: is as the key makes it")
+    return lines
 
 
 def _graded_again(folder: Path, team: str, truth: pd.DataFrame) -> str:
     """Refuse a kept verdict that was changed or does not earn what the standings say."""
     copy = folder / "teams" / team / "delivery" / "verdict.csv"
-    hashes, standings = folder / "verdicts.json", folder / "standings.csv"
+    hashes = folder / "verdicts.json"
+    standings = folder / "standings.csv"
     if not all(path.exists() for path in (copy, hashes, standings)):
         return ""
     if scoring.fingerprint(copy) != _read_json(hashes).get(team):
         raise Refused(f"{copy}: is not the verdict whose hash is in verdicts.json")
     earned = scoring.score(scoring.read_verdict(copy), truth)
     table = pd.read_csv(standings)[: len(_public(folder)["teams"])].set_index("entry")
-    found = table.reindex([team])[[*earned]].iloc[0]
-    if found.isna().all():
+    points = table.reindex([team])[[*earned]].iloc[0]
+    if points.isna().all():
         return "; its verdict has no points in the standings"
-    if (found.fillna(-1) - pd.Series(earned).fillna(-1)).abs().max() > 1e-4:
-        raise Refused(f"{standings}: team {team} has {dict(found)}, its verdict earns {earned}")
+    if (points.fillna(-1) - pd.Series(earned).fillna(-1)).abs().max() > 1e-4:
+        raise Refused(f"{standings}: team {team} has {dict(points)}, its verdict earns {earned}")
     return "; its verdict earns what the standings say"
 
 
@@ -331,12 +345,13 @@ def rehearse(folder: Path, hand_in: Path, orders: Sequence[tuple[int, int]]) -> 
 
     teams = _public(folder)["teams"]
     for team, (transects, raters) in zip(teams, orders, strict=True):
-        own, plan = hand_in / team, json.dumps({"analysis": "matched pairs, cell by cell"})
-        own.mkdir(parents=True)
-        (own / "plan.json").write_text(plan, encoding="utf-8")
+        home = hand_in / team
+        plan = json.dumps({"analysis": "matched pairs, cell by cell"})
+        home.mkdir(parents=True)
+        (home / "plan.json").write_text(plan, encoding="utf-8")
         order = {"transects": transects, "raters": raters}
         order["plan"] = hashlib.sha256(plan.encode()).hexdigest()
-        (own / "order.yml").write_text(yaml.safe_dump(order), encoding="utf-8")
+        (home / "order.yml").write_text(yaml.safe_dump(order), encoding="utf-8")
     deliver(folder, hand_in)
     for team in teams:
         delivered = pd.read_csv(folder / "teams" / team / "delivery" / "transects.csv")
@@ -347,9 +362,9 @@ def rehearse(folder: Path, hand_in: Path, orders: Sequence[tuple[int, int]]) -> 
 def _compare(table: pd.DataFrame, path: Path) -> None:
     """Refuse a file that is not this table, but for rounding."""
     try:
-        found = pd.read_csv(path)
-        expected = table.reset_index(drop=True).astype(found.dtypes)
-        pd.testing.assert_frame_equal(found, expected, rtol=1e-6)
+        published = pd.read_csv(path)
+        expected = table.reset_index(drop=True).astype(published.dtypes)
+        pd.testing.assert_frame_equal(published, expected, rtol=1e-6)
     except (OSError, AssertionError, ValueError, KeyError):
         raise Refused(f"{path}: is not what the key makes, expected was the same table") from None
 
@@ -403,24 +418,24 @@ def main(arguments: list[str]) -> None:
         ("grade", {"submissions": None}),
         ("reveal", {}),
     ):
-        one = commands.add_parser(command)
-        one.add_argument("name")
+        subparser = commands.add_parser(command)
+        subparser.add_argument("name")
         for name, count in more.items():
-            one.add_argument(name, nargs=count)
+            subparser.add_argument(name, nargs=count)
     commands.add_parser("verify").add_argument("folder", type=Path)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.command == "verify":
-            print(*verify(asked.folder), sep="\n")
+        if options.command == "verify":
+            print(*verify(options.folder), sep="\n")
             return
-        folder = HOME / asked.name
-        if asked.command == "new":
-            new(folder, asked.teams)
+        folder = HOME / options.name
+        if options.command == "new":
+            new(folder, options.teams)
             print(f"{folder}: publish commitment.json, hand out teams/, keep secret/ to yourself")
-        elif asked.command == "deliver":
-            print(*deliver(folder, Path(asked.orders)), sep="\n")
-        elif asked.command == "grade":
-            grade(folder, Path(asked.submissions))
+        elif options.command == "deliver":
+            print(*deliver(folder, Path(options.orders)), sep="\n")
+        elif options.command == "grade":
+            grade(folder, Path(options.submissions))
             print((folder / "standings.md").read_text(encoding="utf-8"))
         else:
             reveal(folder)

@@ -43,26 +43,34 @@ LOOK += "label {display: block; padding: 0.2rem 0}"
 def questions() -> dict[str, list[dict[str, Any]]]:
     """Session → its questions, numbers filled in."""
     quizzes = yaml.safe_load((lineage.ROOT / "course" / "quizzes.yml").read_text(encoding="utf-8"))
-    return {session: [filled(one) for one in asked] for session, asked in quizzes.items()}
+    return {session: [*map(filled, entries)] for session, entries in quizzes.items()}
 
 
 def filled(question: dict[str, Any]) -> dict[str, Any]:
     """A question whose texts hold the numbers of its `values`."""
     known = {"load": load, "np": np, "pd": pd}
     values = {name: eval(code, known) for name, code in question.get("values", {}).items()}
-    options = [
-        {key: text.format(**values) if isinstance(text, str) else text for key, text in one.items()}
-        for one in question["options"]
-    ]
-    options.sort(key=lambda one: blake2b(one["text"].encode()).digest())  # the right one anywhere
+    options = [filled_option(option, values) for option in question["options"]]
+    # The right option stands anywhere.
+    options.sort(key=lambda option: blake2b(option["text"].encode()).digest())
     return {"ask": question["ask"].format(**values), "options": options}
+
+
+def filled_option(option: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """An option whose texts hold these numbers."""
+    return {
+        key: text.format(**values) if isinstance(text, str) else text
+        for key, text in option.items()
+    }
 
 
 def page(session: str) -> str:
     """The questions of a session as HTML."""
-    inline, parts = MarkdownIt().renderInline, []
+    inline = MarkdownIt().renderInline
+    parts = []
     for number, question in enumerate(questions()[session], 1):
-        name, rows = f"quiz-{session}-{number}", []
+        name = f"quiz-{session}-{number}"
+        rows = []
         for k, option in enumerate(question["options"]):
             says = "Right." if option.get("right") else f"Not quite. {inline(option['says'])}"
             rows.append(
@@ -70,8 +78,8 @@ def page(session: str) -> str:
                 f" {inline(option['text'])}</label>"
             )
         legend = f"<legend>{number}. {inline(question['ask'])}</legend>"
-        said = '<p class="says" role="status" aria-live="polite"></p>'
-        parts.append(f"<fieldset>{legend}{''.join(rows)}{said}</fieldset>")
+        reply = '<p class="says" role="status" aria-live="polite"></p>'
+        parts.append(f"<fieldset>{legend}{''.join(rows)}{reply}</fieldset>")
     return f'<form class="quiz">{"".join(parts)}</form>'
 
 
@@ -89,11 +97,11 @@ def write(folder: Path) -> None:
 @cache
 def reading() -> dict[str, dict[str, list[str]]]:
     """Page of a session → pages that it says to read → titles of their sections."""
-    found = {}
+    sections = {}
     for path in sorted((lineage.ROOT / "book").glob("session-[0-9]*.md")):
         lines = READ.findall(path.read_text(encoding="utf-8"))
-        found[path.stem] = {page: re.findall(r"\*([^*]+)\*", titles) for page, titles in lines}
-    return found
+        sections[path.stem] = {page: re.findall(r"\*([^*]+)\*", titles) for page, titles in lines}
+    return sections
 
 
 def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -101,12 +109,12 @@ def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
     for session, read in reading().items():
         if page in read and session in app.env.found_docs:
             link = app.builder.get_relative_uri(page, session)
-            told = f'<a href="{link}">Course: session {int(session[-2:])}</a>'
+            reference = f'<a href="{link}">Course: session {int(session[-2:])}</a>'
             for title in [*doctree.findall(nodes.title)]:
                 named = _title(title) in read[page]
                 if named or (not read[page] and title.parent.parent is doctree):
-                    said = nodes.raw("", f'<p class="session">{told}</p>', format="html")
-                    title.parent.insert(0, said)
+                    html = f'<p class="session">{reference}</p>'
+                    title.parent.insert(0, nodes.raw("", html, format="html"))
     # A book of some pages may lack those that are read.
     items = zip(doctree.findall(nodes.list_item), reading().get(page, {}), strict=False)
     for item, read_page in items:

@@ -32,8 +32,10 @@ TOLERANCE = 0.05
 """As the book's plan has it: change of an error rate up to which an effect does not matter."""
 PER_MISS = 40
 """2 / α of the interval score, for 95%."""
-WORST, BEST = 200.0, 8.0
-"""S, in points, that earns an L of 0 and of 100."""
+WORST = 200.0
+"""S, in points, that earns an L of 0."""
+BEST = 8.0
+"""S, in points, that earns an L of 100."""
 TIE = 5.0
 SHARES = {"L": 0.5, "B": 0.2, "memo": 0.3}
 """Shares of the points: intervals, probabilities (1 - 4 Brier, in per cent), memo."""
@@ -53,13 +55,13 @@ def rows() -> pd.DataFrame:
         >>> rows().shape
         (72, 5)
     """
-    found = [
+    levels_of_rows = [
         (model, attribute, *levels[:k], pd.NA, *levels[k:])
         for model in MODELS
         for k, attribute in enumerate(AXES)
         for levels in product((0, 1), repeat=2)
     ]
-    return pd.DataFrame(found, columns=KEYS).astype(dict.fromkeys(AXES, "Int64"))
+    return pd.DataFrame(levels_of_rows, columns=KEYS).astype(dict.fromkeys(AXES, "Int64"))
 
 
 def template() -> pd.DataFrame:
@@ -81,35 +83,37 @@ def read_verdict(path: Path) -> pd.DataFrame:
     if sorted(table.columns) != sorted(columns):
         odd = sorted({*table.columns} ^ {*columns}) or ["a repeated one"]
         raise Refused(f"{path}: column {odd[0]!r}, expected were exactly {', '.join(columns)}")
-    wanted = {_key(row): k for k, row in enumerate(rows().to_dict("records"))}
+    expected = {_key(row): k for k, row in enumerate(rows().to_dict("records"))}
     places = {}
     for line, row in enumerate(table.to_dict("records"), 2):
-        if (key := _key(row)) not in wanted:
+        if (key := _key(row)) not in expected:
             raise Refused(f"{path}, line {line}: {_words(key)} is no row of a verdict; {_EXPECTED}")
         if key in places:
-            told = f"{_words(key)} was in line {places[key]}; one such row was expected"
-            raise Refused(f"{path}, line {line}: {told}")
+            repeated = f"{_words(key)} was in line {places[key]}"
+            raise Refused(f"{path}, line {line}: {repeated}; one such row was expected")
         places[key] = line
         _check(row, f"{path}, line {line} ({_words(key)})")
-    if missing := [key for key in wanted if key not in places]:
+    if missing := [key for key in expected if key not in places]:
         raise Refused(
-            f"{path}: the row {_words(missing[0])} is missing, {len(wanted)} rows were expected"
+            f"{path}: the row {_words(missing[0])} is missing, {len(expected)} rows were expected"
             f" and {len(places)} found"
         )
-    table = table.iloc[[places[key] - 2 for key in wanted]]
+    table = table.iloc[[places[key] - 2 for key in expected]]
     return rows().assign(**{name: table[name].map(float).to_numpy() for name in CLAIMS})
 
 
-def _read_csv(path: Path, what: str) -> pd.DataFrame:
+def _read_csv(path: Path, content: str) -> pd.DataFrame:
     """A table of texts, as a team or an instructor left it."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise Refused(f"{path}: the file is missing, {what} was expected there") from None
+        raise Refused(f"{path}: the file is missing, {content} was expected there") from None
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}; {what} was expected there, as a file") from None
+        raise Refused(
+            f"{path}: {error.strerror}; {content} was expected there, as a file"
+        ) from None
     except UnicodeDecodeError:
-        raise Refused(f"{path}: no text in UTF-8 was found, {what} was expected") from None
+        raise Refused(f"{path}: no text in UTF-8 was found, {content} was expected") from None
     head = text.partition("\n")[0]
     for separator, name in ((";", "semicolon"), ("\t", "tab")):
         if separator in head and "," not in head:
@@ -117,8 +121,8 @@ def _read_csv(path: Path, what: str) -> pd.DataFrame:
     try:
         return pd.read_csv(StringIO(text), dtype=str, keep_default_na=False)
     except ValueError as error:
-        told = " ".join(str(error).split())
-        raise Refused(f"{path}: no CSV table was found, {told}") from None
+        reason = " ".join(str(error).split())
+        raise Refused(f"{path}: no CSV table was found, {reason}") from None
 
 
 _EXPECTED = (
@@ -149,11 +153,12 @@ def _check(row: Mapping[str, str], place: str) -> None:
             inside = False
         if not inside:
             hint = "" if name == "p_beyond" else " (a fraction: 5 points are 0.05)"
-            told = f"{name} is {row[name]!r}, a number from {low} to {high} was expected{hint}"
-            raise Refused(f"{place}: {told}")
+            value = f"{name} is {row[name]!r}"
+            bounds = f"from {low} to {high} was expected{hint}"
+            raise Refused(f"{place}: {value}, a number {bounds}")
     if not float(row["low"]) <= float(row["estimate"]) <= float(row["high"]):
-        told = ", ".join(f"{name} is {row[name]}" for name in ("low", "estimate", "high"))
-        raise Refused(f"{place}: {told}; low ≤ estimate ≤ high was expected")
+        values = ", ".join(f"{name} is {row[name]}" for name in ("low", "estimate", "high"))
+        raise Refused(f"{place}: {values}; low ≤ estimate ≤ high was expected")
 
 
 def score(verdict: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
@@ -171,12 +176,14 @@ def score(verdict: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
         >>> {name: round(value, 2) for name, value in score(template(), truth).items()}
         {'S': 200.0, 'L': 0.0, 'coverage': 1.0, 'brier': 0.25, 'B': 0.0}
     """
-    effect, low, high = truth["effect"], verdict["low"], verdict["high"]
+    effect = truth["effect"]
+    low = verdict["low"]
+    high = verdict["high"]
     miss = (low - effect).clip(lower=0) + (effect - high).clip(lower=0)
     interval = float(100 * (high - low + PER_MISS * miss).mean())
     logarithm = np.log(WORST / max(interval, BEST)) / np.log(WORST / BEST)
-    told = (effect.abs() - TOLERANCE).abs() >= 2 * truth["se"]
-    brier = float(((verdict["p_beyond"] - (effect.abs() > TOLERANCE)) ** 2)[told].mean())
+    clear = (effect.abs() - TOLERANCE).abs() >= 2 * truth["se"]
+    brier = float(((verdict["p_beyond"] - (effect.abs() > TOLERANCE)) ** 2)[clear].mean())
     return {
         "S": interval,
         "L": float(100 * max(logarithm, 0)),
@@ -200,16 +207,18 @@ def read_memos(path: Path, teams: Sequence[str]) -> tuple[dict[str, float], dict
     table = _read_csv(path, "a table of memos")
     if list(table.columns) != ["team", "memo"]:
         raise Refused(f"{path}: columns are {list(table.columns)}, expected were team and memo")
-    found, twice = {}, {}
+    memos = {}
+    twice = {}
     for line, (team, memo) in enumerate(table.to_numpy(), 2):
         points = pd.to_numeric(memo, errors="coerce")
         if team not in teams or not 0 <= points <= 100:
-            told = f"team {team!r} with {memo!r}, a team of the league was expected"
-            raise Refused(f"{path}, line {line}: {told}, and points from 0 to 100")
-        if team in found:
+            entry = f"team {team!r} with {memo!r}"
+            expected = "a team of the league was expected, and points from 0 to 100"
+            raise Refused(f"{path}, line {line}: {entry}, {expected}")
+        if team in memos:
             twice[team] = f"{path}, line {line}: team {team!r} once more, one line was expected"
-        found[team] = float(points)
-    return {team: points for team, points in found.items() if team not in twice}, twice
+        memos[team] = float(points)
+    return {team: points for team, points in memos.items() if team not in twice}, twice
 
 
 def grade(
@@ -217,7 +226,7 @@ def grade(
     truth: pd.DataFrame,
     references: pd.DataFrame,
     plans: Mapping[str, str],
-    kept: Mapping[str, str],
+    hashes: Mapping[str, str],
 ) -> pd.DataFrame:
     """Standings of all teams; a team whose files are refused has a note instead of points.
 
@@ -228,38 +237,40 @@ def grade(
         truth: of all teams, as `score` takes it, with a column team.
         references: scores of reference entries, with columns team and entry.
         plans: team → hash of its plan, frozen with its order; empty without one.
-        kept: team → SHA-256 of its verdict, of teams that were scored before.
+        hashes: team → SHA-256 of its verdict, of teams that were scored before.
 
     Returns:
         A row per team, the highest L first, then one per reference entry, means over the teams:
         entry, S, L, coverage, brier, B, memo, points, reaches, tied with, note.
     """
-    found = []
+    graded = []
     try:
         memos, notes = read_memos(submissions / "memos.csv", [*plans])
     except Refused as refusal:
-        memos, notes = {}, dict.fromkeys(plans, str(refusal))
+        memos = {}
+        notes = dict.fromkeys(plans, str(refusal))
     for team, plan in plans.items():
         row = {"entry": team, "note": notes.get(team, "")}
         try:
             _check_plan(submissions / team / "plan.json", plan)
             verdict = read_verdict(path := submissions / team / "verdict.csv")
-            if kept.get(team, fingerprint(path)) != fingerprint(path):
-                told = f"changed after the first grading, {kept[team][:12]}… was expected"
-                raise Refused(f"{path}: the verdict was {told} (a copy is in the league's folder)")
-            own = truth[truth["team"] == team].reset_index(drop=True)
-            row |= score(verdict, own) | {"memo": memos.get(team, np.nan)}
+            if hashes.get(team, fingerprint(path)) != fingerprint(path):
+                change = f"changed after the first grading, {hashes[team][:12]}… was expected"
+                copy = "a copy is in the league's folder"
+                raise Refused(f"{path}: the verdict was {change} ({copy})")
+            truth_of_team = truth[truth["team"] == team].reset_index(drop=True)
+            row |= score(verdict, truth_of_team) | {"memo": memos.get(team, np.nan)}
             row["points"] = sum(share * row[part] for part, share in SHARES.items())
             known = references[references["team"] == team]
             reached = known[known["L"] < row["L"] + TIE].sort_values("L")
             row["reaches"] = "" if reached.empty else reached["entry"].iloc[-1]
         except Refused as refusal:
             row["note"] = str(refusal)
-        found.append(row)
-    table = pd.DataFrame(found).reindex(columns=STANDINGS)
+        graded.append(row)
+    table = pd.DataFrame(graded).reindex(columns=STANDINGS)
     near = np.abs(np.subtract.outer(table["L"].to_numpy(), table["L"].to_numpy())) < TIE
     np.fill_diagonal(near, False)
-    table["tied with"] = [", ".join(table["entry"][one]) for one in near]
+    table["tied with"] = [", ".join(table["entry"][tied]) for tied in near]
     table = table.sort_values("L", ascending=False, kind="stable")
     means = references.groupby("entry", sort=False)[[*_SCORES]].mean().reset_index()
     return pd.concat([table, means.sort_values("L", ascending=False)], ignore_index=True)
@@ -289,9 +300,9 @@ def write_standings(table: pd.DataFrame, folder: Path) -> None:
     """Leave standings as `standings.csv` and, for people, as `standings.md`."""
     table.to_csv(folder / "standings.csv", index=False)
     digits = dict.fromkeys(["coverage", "brier"], 2) | dict.fromkeys(["S", "L", "B", "points"], 1)
-    shown = table.astype(object).where(table.notna(), "")
+    texts = table.astype(object).where(table.notna(), "")
     for name, places in digits.items():
-        shown[name] = [f"{v:.{places}f}" if v != "" else "" for v in shown[name]]
-    lines = [shown.columns, ["---"] * shown.shape[1], *shown.astype(str).to_numpy()]
+        texts[name] = [f"{v:.{places}f}" if v != "" else "" for v in texts[name]]
+    lines = [texts.columns, ["---"] * texts.shape[1], *texts.astype(str).to_numpy()]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     (folder / "standings.md").write_text(f"# Standings\n\n{text}\n", encoding="utf-8")

@@ -50,16 +50,21 @@ from faceworld.scorecard import truth
 KINDS = ("null", "skin", "cancelling by gender", "one cell", "hair only", "stowaway")
 DOSES = {"skin_colour": (0.2, 0.85), "hair_length": (0.2, 0.7), "gender": (0.08, 0.9)}
 """Visible scores at the low and at the high level."""
-ADULT, LITTLE_BEARD = 0.45, 0.1
-"""Least score of age of a face, and the score at which beards are held: raters take the label from
-them."""
+ADULT = 0.45
+"""Least score of age of a face."""
+LITTLE_BEARD = 0.1
+"""The score at which beards are held: raters take the label from them."""
 OWN = 0.4
 """Standard deviation of the eight numbers. Without it, a form fitted to the free pilot is often
 nearer to the truth than the pairs of an order."""
 SPREAD = 2.0
 """Standard deviation of the face effect, which all eight images of a face share."""
-BASE, SIZE, NUISANCE = (-3.5, -2.5), (2.5, 3.5), (1.0, 2.0)
-"""Ranges of a, of the size of f in log odds, and of the slopes of age and smiling in f."""
+BASE = (-3.5, -2.5)
+"""Range of a, in log odds."""
+SIZE = (2.5, 3.5)
+"""Range of the size of f, in log odds."""
+NUISANCE = (1.0, 2.0)
+"""Range of the slopes of age and smiling in f."""
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 
 
@@ -74,7 +79,7 @@ class Model:
     smiling: float
     woman: bool
     short: bool
-    own: tuple[float, ...]
+    by_cell: tuple[float, ...]
 
     def log_odds(self, visible: pd.DataFrame) -> np.ndarray:
         """Log odds of an error without the face effect, (n,), by scores that are truly visible."""
@@ -93,8 +98,9 @@ class Model:
         }[self.kind]
         nuisance = self.age * (visible["age"] - 0.6) + self.smiling * (visible["smiling"] - 0.6)
         low = [visible[axis] < error_rates.STRATA[axis][0][0] for axis in AXES]
-        own = np.take(self.own, np.ravel_multi_index(np.array(low, int), (2, 2, 2)))
-        return (self.base + self.size * pattern + nuisance + own).to_numpy()
+        cell = np.ravel_multi_index(np.array(low, int), (2, 2, 2))
+        extra = np.take(self.by_cell, cell)
+        return (self.base + self.size * pattern + nuisance + extra).to_numpy()
 
 
 @cache
@@ -142,14 +148,15 @@ class Seal:
                 smiling=self._signed(NUISANCE, name, "smiling"),
                 woman=self.uniform(name, "woman") < 0.5,
                 short=self.uniform(name, "short") < 0.5,
-                own=tuple(OWN * ndtri(self.uniform(name, "own", k)) for k in range(8)),
+                by_cell=tuple(OWN * ndtri(self.uniform(name, "own", k)) for k in range(8)),
             )
             for name, kind in zip(MODELS, kinds, strict=True)
         }
 
     def adults(self, purpose: str, n: int) -> torch.Tensor:
         """Base faces (n, P) by the book's recipe; beards are held, all else is as drawn."""
-        world, names = _world(), (*AXES, "facial_hair", "age")
+        world = _world()
+        names = (*AXES, "facial_hair", "age")
         planes = Hyperplanes(names, *world.exact_hyperplanes(names))
         codes = base_latents(
             world,
@@ -206,13 +213,17 @@ class Seal:
         visible = facerender.visible_scores(faces).set_axis(table["image_id"])
         seed = self.number("raters", purpose)
         answers = crowd.annotate(crowd.perceived(visible), raters, seed=seed, stage="league")
-        said = crowd.mean_scores(answers).reindex(visible.index)
-        table = table.join(said.round(4), on="image_id")
-        table["label"] = error_rates.majority(said["gender"]).to_numpy()
+        scores = crowd.mean_scores(answers).reindex(visible.index)
+        table = table.join(scores.round(4), on="image_id")
+        table["label"] = error_rates.majority(scores["gender"]).to_numpy()
         mislabelled = (table["label"] != right).to_numpy()
         for name, model in self.models.items():
-            own = {one: ndtri(self.uniform(name, "face", purpose, one)) for one in face.unique()}
-            chance = expit(model.log_odds(visible) + SPREAD * face.map(own).to_numpy())
+            effects_of_faces = {
+                number: ndtri(self.uniform(name, "face", purpose, number))
+                for number in face.unique()
+            }
+            effect = face.map(effects_of_faces).to_numpy()
+            chance = expit(model.log_odds(visible) + SPREAD * effect)
             draw = [self.uniform(name, "image", purpose, image) for image in table["image_id"]]
             table[f"error_{name}"] = ((np.array(draw) < chance) != mislabelled).astype(int)
         return table
@@ -225,7 +236,8 @@ class Seal:
             draw of faces.
         """
         faces = counterfactuals(self.adults("truth", n), DOSES).reshape(8 * n, -1)
-        visible, tables = facerender.visible_scores(faces), []
+        visible = facerender.visible_scores(faces)
+        tables = []
         for name, model in self.models.items():
             chance = expit(model.log_odds(visible)[:, None] + SPREAD * NODES)
             risk = chance @ (WEIGHTS / WEIGHTS.sum())
@@ -268,15 +280,15 @@ def matched(table: pd.DataFrame, by_cell: bool = True) -> pd.DataFrame:
         table: transects as a team gets them.
         by_cell: or one effect of an attribute for all its cells.
     """
-    found = []
+    tables = []
     for name in MODELS:
         for attribute in AXES:
             by = {f"{other}_level": other for other in OTHERS[attribute] if by_cell}
             columns = f"error_{name}", f"{attribute}_level", list(by), "transect"
-            one = effects.matched_effects(table, *columns, TOLERANCE).reset_index()
-            one = one.rename(columns=by)[[*by.values(), "estimate", "low", "high"]]
-            found.append(one.assign(model=name, attribute=attribute))
-    return _with_chance(_in_order(pd.concat(found), KEYS if by_cell else KEYS[:2]))
+            pairs = effects.matched_effects(table, *columns, TOLERANCE).reset_index()
+            pairs = pairs.rename(columns=by)[[*by.values(), "estimate", "low", "high"]]
+            tables.append(pairs.assign(model=name, attribute=attribute))
+    return _with_chance(_in_order(pd.concat(tables), KEYS if by_cell else KEYS[:2]))
 
 
 def counted(table: pd.DataFrame) -> pd.DataFrame:
@@ -286,18 +298,21 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
         table: images with `<axis>_level` and error_<model>. Fewer than `FEW` in a group say
             nothing.
     """
-    found = []
+    claims = []
     for row in rows().to_dict("records"):
         alike = [table[f"{axis}_level"] == row[axis] for axis in OTHERS[row["attribute"]]]
         sides = table[np.logical_and(*alike)].groupby(f"{row['attribute']}_level")
         sides = sides[f"error_{row['model']}"].agg(["sum", "size"])
         if len(sides) < 2 or sides["size"].min() < FEW:
-            found.append({"estimate": 0.0, "low": -1.0, "high": 1.0})
+            claims.append({"estimate": 0.0, "low": -1.0, "high": 1.0})
             continue
-        (few, less), (many, more) = sides.to_numpy()
-        low, high = confint_proportions_2indep(many, more, few, less, method="newcomb")
-        found.append({"estimate": many / more - few / less, "low": low, "high": high})
-    return _with_chance(pd.concat([rows(), pd.DataFrame(found)], axis=1))
+        (errors, images), (errors_high, images_high) = sides.to_numpy()
+        low, high = confint_proportions_2indep(
+            errors_high, images_high, errors, images, method="newcomb"
+        )
+        estimate = errors_high / images_high - errors / images
+        claims.append({"estimate": estimate, "low": low, "high": high})
+    return _with_chance(pd.concat([rows(), pd.DataFrame(claims)], axis=1))
 
 
 def with_levels(portraits: pd.DataFrame) -> pd.DataFrame:

@@ -32,7 +32,11 @@ SHORT = 0.12
 LONG = 0.75
 FEMALE = 0.1
 MALE = 0.9
-SHAPE = [facerender.INDEX[one.name] for one in facerender.PARAMETERS if one.group == "identity"]
+SHAPE = [
+    facerender.INDEX[parameter.name]
+    for parameter in facerender.PARAMETERS
+    if parameter.group == "identity"
+]
 """Columns of the proportions of a face."""
 PLAIN = {"age": 0.5, "artefacts": 0.0, "glasses": 0.0, "facial_hair": 0.0}
 SHARE_OF_SHAPE = 0.5
@@ -64,8 +68,8 @@ def write(rows: Sequence[Tensor], path: Path) -> None:
         faces = figures.as_pixels(facerender.render(row, SIZE).image)
         for column, face in enumerate(faces):
             top = number * side
-            left = column * side
-            picture[top : top + SIZE, left : left + SIZE] = face
+            start = column * side
+            picture[top : top + SIZE, start : start + SIZE] = face
     Image.fromarray(picture).save(path)
 
 

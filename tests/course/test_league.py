@@ -196,7 +196,7 @@ def test_a_reveal_ends_the_grading_and_can_be_verified(spring, monkeypatch):
 
 def test_the_effects_are_those_of_their_kinds_and_a_little_of_their_own(monkeypatch):
     null = {m.kind: m for m in sealed.Seal(bytes(32), "red").models.values()}["null"]
-    assert len(set(null.own)) == 8 and 0.01 < np.std(null.own) < 2 * sealed.OWN
+    assert len(set(null.by_cell)) == 8 and 0.01 < np.std(null.by_cell) < 2 * sealed.OWN
     monkeypatch.setattr(sealed, "OWN", 0)
     seal = sealed.Seal(bytes(32), "red")
     truth = seal.truth(60).set_index(["model", "attribute"])["effect"]
