@@ -213,6 +213,18 @@ def test_minutes_of_a_lab_and_of_its_plan_add_up(session):
     assert minutes["Lecture"] == sum(map(int, re.findall(r"\((\d+)\)", how["Lecture"])))
 
 
+@pytest.mark.parametrize("session", LABS)
+def test_a_quiz_comes_after_the_predictions_of_its_session(session):
+    slides = [one for one in jupytext.read(LABS[session]).cells if "slide" in editions.tags(one)]
+    assert sum("*Predict" in one.source for one in slides) >= 1
+    text = (editions.COURSE / "instructor" / f"{session}.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^\| \d+ \| (\w+)", text, re.MULTILINE)
+    if "Quiz" in parts:
+        assert parts.index("Predict") < parts.index("Lecture") < parts.index("Quiz")
+    else:
+        assert "The quiz is homework." in text
+
+
 def test_what_a_session_reads_is_there_and_short(tmp_path):
     assert len(quiz.reading()) == len(LABS)
     for session, read in quiz.reading().items():
