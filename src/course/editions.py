@@ -44,7 +44,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from PIL import Image
 
-from course import lab, quiz, slide_faces
+from course import lab, quiz, slide_faces, teacher_pages
 from helpers import artifacts, pdf
 from helpers.artifacts import lineage
 
@@ -365,6 +365,9 @@ def build(out: Path = OUT) -> Path:
     for name in ("instructor", "README.md", "league.md", "try_labs.py"):
         copy = shutil.copytree if (COURSE / name).is_dir() else shutil.copy2
         copy(COURSE / name, out / name)
+    teacher_pages.fill(out / "instructor")
+    league = out / "league.md"
+    league.write_text(teacher_pages.filled(league.read_text(encoding="utf-8")), encoding="utf-8")
     for folder in (out, out / "student"):
         for name in ("course/rubric.md", "course/teams.md", "LICENSE-text"):
             shutil.copy2(lineage.ROOT / name, folder)

@@ -20,7 +20,7 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 
 import book
-from course import editions, lab, quiz, slide_faces
+from course import editions, lab, quiz, slide_faces, teacher_pages
 from helpers import pdf
 from helpers.artifacts import lineage, pages
 
@@ -213,6 +213,30 @@ def test_minutes_of_a_lab_and_of_its_plan_add_up(session):
     assert minutes["Lecture"] == sum(map(int, re.findall(r"\((\d+)\)", how["Lecture"])))
 
 
+def test_teachers_get_the_scores_of_the_league_in_their_pages():
+    rows = {row["what"]: row for row in teacher_pages.record()["rows"]}
+    for name in ("league.md", "instructor/09.md"):
+        text = (editions.COURSE / name).read_text(encoding="utf-8")
+        filled = teacher_pages.filled(text)
+        assert "{league-scores}" in text and "{league-scores}" not in filled
+        for entry in re.search(r"\{league-scores\}\n(.*?)```", text, re.S)[1].splitlines() or rows:
+            assert f"| {entry} | {rows[entry]['S (points)']:.1f} | " in filled
+    with pytest.raises(ValueError, match="no entry 'matched 7'; it has matched 400, "):
+        teacher_pages.filled("```{league-scores}\nmatched 7\n```")
+
+
+def test_the_record_has_what_the_debate_of_session_9_says_of_it():
+    rows = {row["what"]: row for row in teacher_pages.record()["rows"]}
+    one = rows["matched 781, 1 rater"]
+    corrected = rows["matched 781, 1 rater, label corrected"]
+    three = rows["matched 260, 3 raters"]
+    five = rows["matched 156, 5 raters"]
+    paid = [row["S (points)"] for row in (corrected, three, five, one)]
+    assert paid == sorted(paid)
+    assert one["S (points)"] > 2 * five["S (points)"]
+    assert corrected["coverage (%)"] == pytest.approx(95, abs=1) and one["coverage (%)"] < 75
+
+
 @pytest.mark.parametrize("session", LABS)
 def test_a_quiz_comes_after_the_predictions_of_its_session(session):
     slides = [one for one in jupytext.read(LABS[session]).cells if "slide" in editions.tags(one)]
@@ -299,3 +323,5 @@ def test_downloads_are_small_and_only_instructors_get_solutions(course):
     assert {"slides/html/01_trap.html", "solution/01_trap.ipynb", "instructor/01.md"} <= alone
     assert {"nbgrader/source/01_trap/01_trap.ipynb", "otter/01_trap.ipynb"} <= alone
     assert {"README.md", "try_labs.py", "rubric.md", "league.md"} <= alone
+    for page in (course / "league.md", *(course / "instructor").glob("*.md")):
+        assert "{league-scores}" not in page.read_text(encoding="utf-8"), page.name
