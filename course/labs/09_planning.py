@@ -438,15 +438,14 @@ chances = [
 # of 0.05. Yours are higher, because your base rate is lower, and the 0.2 of the example is a higher correlation.
 
 # %%
-powers_of_slide = [
-    [power(n, noisy_design(lecture, label_noise(share, r))) for share in shares]
-    for n, r in zip(affordable, raters, strict=True)
-]
-tables = {
-    "slide": pd.DataFrame(powers_of_slide, index=raters, columns=shares),
-    "your pilot": pd.DataFrame(chances, index=raters, columns=shares),
-}
-pd.concat(tables, axis=1).round(2)
+slide = pd.DataFrame(index=raters, columns=shares, dtype=float)
+transects = dict(zip(raters, affordable, strict=True))
+for r in raters:
+    for share in shares:
+        design = noisy_design(lecture, label_noise(share, r))
+        slide.loc[r, share] = power(transects[r], design)
+yours = pd.DataFrame(chances, index=raters, columns=shares)
+pd.concat({"slide": slide, "your pilot": yours}, axis=1).round(2)
 
 # %% [markdown]
 # So power alone says: one rater, in all columns. But power is silent about a wrong size. The next table has what wrong labels

@@ -51,4 +51,4 @@ def scores(names: Sequence[str]) -> str:
         numbers = [f"{rows[name][column]:.{digits}f}" for column, digits in DIGITS.items()]
         lines.append([name, *numbers])
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return f"{table}\n\n*Means over {record()['facts']['keys']}.*"
+    return f"{table}\n\n*Means over secret keys: {record()['facts']['keys']}.*"
