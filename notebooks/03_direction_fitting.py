@@ -315,7 +315,7 @@ assert cosines.loc["age", ["facial_hair", "makeup"]].min() > 0.1
 # Does a real generator show the same knot? The authors published the hyperplanes of StyleGAN2, trained on photographs, with a later
 # paper {cite:p}`matching`. We computed the cosines of these files. Compare only their sizes: a
 # classifier's normal points to the class that was called positive, and the files leave open which class that was for facial hair. Our
-# world was planted to be like the real one, so an agreement is no independent finding. The last column says which sizes of the fitted and
+# world was planted to be like the real one, so an agreement is no independent finding. The first column says which sizes of the fitted and
 # the published cosines lie close together.
 
 # %%
@@ -333,7 +333,7 @@ comparison["fitted here"] = [cosines.loc[pair] for pair in PUBLISHED]
 comparison["planted here"] = [planted.loc[pair] for pair in PUBLISHED]
 sizes = comparison.abs()
 near = (sizes["fitted here"] - sizes["StyleGAN2-FFHQ"]).abs() <= CLOSE
-comparison[f"sizes within {CLOSE:g}"] = near.map({True: "yes", False: "no"})
+comparison.insert(0, f"sizes within {CLOSE:g}", near.map({True: "yes", False: "no"}))
 comparison.index = [" and ".join(pair).replace("_", " ") for pair in PUBLISHED]
 comparison.round(2)
 
@@ -360,7 +360,7 @@ lean = np.degrees(np.arccos((inside * exact.unit().normals).sum(axis=1)))
 # %%
 quality = pd.DataFrame({"score": planes.scores}).round(2)
 quality["measure"] = ["R²" if name in CONTINUOUS else "balanced accuracy" for name in names]
-quality.assign(**{angle.name: angle.round(1), "lean": lean.round(1)}).rename(
+quality.assign(**{angle.name: angle.round(1), "lean (degrees)": lean.round(1)}).rename(
     index=lambda name: name.replace("_", " ")
 )
 

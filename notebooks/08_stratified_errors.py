@@ -402,7 +402,8 @@ whole = pd.concat(whole, names=["model"])[["rate", "low", "high"]]
 found, made = (whole.xs(data, level="data") for data in DATA)
 cases = [found["low"] > made["high"], made["low"] > found["high"]]
 shown = pd.concat({"portraits": found, "transects": made}, axis=1)
-shown["harder", ""] = np.select(cases, ["portraits", "transects"], "intervals overlap")
+harder = np.select(cases, ["portraits", "transects"], "intervals overlap")
+shown.insert(0, ("harder", ""), harder)
 shown.style.format("{:.1%}", ["portraits", "transects"])
 
 # %% [markdown]

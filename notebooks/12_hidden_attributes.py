@@ -492,7 +492,9 @@ agreement = pd.DataFrame(agreement).groupby(bias["model"], sort=False).sum()
 # %%
 clear = size_anew.assign(clear=np.where(size_anew["low"] > 0, "yes", "no"))
 clear = clear.pivot_table("clear", "model", "outcome", "first")
-agreement.join(clear.add_prefix("clear of zero, ")).rename_axis(None)
+clear = clear.add_prefix("clear of zero, ").rename_axis(None, axis=1)
+heads = {"outside": "of these, outside"}
+clear.loc[agreement.index].join(agreement.rename(columns=heads)).rename_axis(None)
 
 # %% [markdown]
 # ## Three remedies
@@ -803,7 +805,8 @@ nearer = by_orthogonalising["high"] < 0
 farther = by_orthogonalising["low"] > 0
 verdict = np.select([nearer, farther], ["nearer", "farther"], "undecided")
 numbers = dict.fromkeys(by_orthogonalising, "{:+.1f}")
-by_orthogonalising.assign(verdict=verdict).rename_axis(None).style.format(numbers)
+shown = by_orthogonalising.assign(verdict=verdict)[["verdict", *numbers]]
+shown.rename_axis(None).style.format(numbers)
 
 # %%
 remedies = [ADJUSTED, ORTHOGONAL, HELD]
