@@ -381,10 +381,11 @@ significant = p_holm.index[p_holm < plan.level]
 
 # %%
 net = flips.xs(("+", "net"), level=("direction", "measure"))
-shown = with_interval(100 * net, "+z.1f").rename("net flips in % [95% interval]").to_frame()
-shown["interval excludes zero"] = clear(net)
+SAID = {True: "yes", False: "no"}
+tested = {"clear of zero": p_holm < plan.level, "interval excludes zero": clear(net)}
+shown = pd.DataFrame(tested, net.index).map(SAID.get)
+shown["net flips in % [95% interval]"] = with_interval(100 * net, "+z.1f")
 shown["p, adjusted"] = p_holm.map("{:.2f}".format)
-shown["clear of zero"] = p_holm < plan.level
 shown.rename(lambda name: name.replace("_", " ")).rename_axis("vector")
 
 # %% [markdown]
@@ -397,13 +398,13 @@ PRINTED["Wearing_Lipstick"] = (1.7, 16.3)
 step_towards = flips.xs("+", level="direction")["estimate"]
 
 # %%
-printed = pd.DataFrame(PRINTED, ["paper, away", "paper, towards"]).T.reindex(VECTORS)
-for kind, column in {"joint": "joint", "conditional": "cond."}.items():
-    printed[f"{column}, away"] = 100 * step_towards.xs(f"{kind}_10", level="measure")
-    printed[f"{column}, towards"] = 100 * step_towards.xs(f"{kind}_01", level="measure")
+printed = pd.DataFrame(PRINTED, ["paper: stops", "paper: starts"]).T.reindex(VECTORS)
+for kind in ("joint", "conditional"):
+    printed[f"{kind}: stops"] = 100 * step_towards.xs(f"{kind}_10", level="measure")
+    printed[f"{kind}: starts"] = 100 * step_towards.xs(f"{kind}_01", level="measure")
 
 # %%
-leans = printed["paper, towards"] - printed["paper, away"]
+leans = printed["paper: starts"] - printed["paper: stops"]
 opposite = (net["estimate"] * leans < 0) & (p_holm < plan.level)
 other_side = opposite.index[opposite]
 
@@ -417,7 +418,7 @@ verdict = (
     if len(other_side)
     else "No sign clearly contradicts the paper's."
 )
-printed = printed.rename(lambda name: name.replace("_", " ")).rename_axis("flips in %")
+printed = printed.rename(lambda name: name.replace("_", " ")).rename_axis("codes that flip, %")
 printed = printed.map("{:z.1f}".format).replace("nan", "").to_markdown(disable_numparse=True)
 glue("rates", Markdown(f"{verdict}\n\n{printed}"), display=False)
 
@@ -429,10 +430,11 @@ glue("rates", Markdown(f"{verdict}\n\n{printed}"), display=False)
 #
 # - *Joint*, in the workshop version: by *all* codes. The paper's columns are joint rates, for another classifier and
 #   photographs. Compare signs only.
-# - *Conditional* (cond.), in the later version: by the codes that start on the side that is left. The later version gives
+# - *Conditional*, in the later version: by the codes that start on the side that is left. The later version gives
 #   flips away from smiling a minus sign, which we leave out here.
 #
-# If half of all codes smile, a conditional rate is twice the joint one.
+# If half of all codes smile, a conditional rate is twice the joint one. A code *starts* if it flips to smiling, and it *stops* if it flips
+# away from smiling.
 #
 # ```{glue:md} rates
 # :format: myst
@@ -499,7 +501,8 @@ smile_after = np.array([scores[name][row, -1] >= SMILES for row, name in shown])
 turned = positive[rows] != smile_after
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, with codes that flip at the front: before (upper row) and after (lower row). Solid frame: smiling; dashed: not. After Figure 7 of the paper."}}
+# Computed by score (under "Walk, and ask again") with faceworld.networks.classifiers.predict.
 def framed(images, smiling):
     """Images with a frame that tells the decision: solid for smiling, dashed for not."""
     wide = np.pad(images.transpose(0, 2, 3, 1), [(0, 0), (3, 3), (3, 3), (0, 0)])
@@ -511,8 +514,6 @@ def framed(images, smiling):
     return wide.transpose(0, 3, 1, 2)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, with codes that flip at the front: before (upper row) and after (lower row). Solid frame: smiling; dashed: not. After Figure 7 of the paper."}}
-# Computed by score (under "Walk, and ask again") with faceworld.networks.classifiers.predict.
 first = framed(samples[rows], positive[rows])
 second = framed(after, smile_after)
 titles = [name.replace("_", "\n") for name in vectors]
@@ -646,26 +647,23 @@ marks = pd.Series(np.select(cases, kinds, "invented"), hand.index)
 MARKS = ("invented", "same sign", "open", "cannot be set")
 known = [name for name in VECTORS if name in truth.index]
 tally = {mark: int((marks == mark).sum()) for mark in MARKS}
+sorted_by_hand = [f"{count} {mark}" for mark, count in tally.items()]
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "One row per attribute with two estimates and their 95% intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.sensitivity.measures.mean_changes; the diamonds by
+# faceworld.scorecard.flips.KnownTruth.changes_by_hand.
 order = audited["estimate"].sort_values().index
 right = max(audited["high"].max(), hand["high"].max())
 kinds = {
     f"audit, n = {len(z)} codes": (audited, 0.15, "estimate", None),
     f"set by hand, n = {len(many)} faces": (hand, -0.15, "truth", "white"),
 }
-sorted_by_hand = [f"{count} {mark}" for mark, count in tally.items()]
 title = (
     f"The audit reports {clear(audited).sum()} effects on the smile score.\n"
     f"By hand: {', '.join(sorted_by_hand[:2])},\n{', '.join(sorted_by_hand[2:])}"
 )
-
-# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "One row per attribute with two estimates and their 95% intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
-# Computed by faceaudit.sensitivity.measures.mean_changes; the diamonds by
-# faceworld.scorecard.flips.KnownTruth.changes_by_hand.
 places = np.arange(len(order))
-chart = plt.figure(figsize=(NARROW, 2 + 0.58 * len(order)))
-axis = chart.gca()
+chart, axis = plt.subplots(figsize=(NARROW, 2 + 0.58 * len(order)))
 axis.axvline(0, color=figures.BLACK, linewidth=1)
 for label, (table, shift, role, fill) in kinds.items():
     side = table.loc[order]
@@ -677,26 +675,25 @@ for place, name in zip(places, order, strict=True):
     bold = "bold" if marks[name] == "invented" else "normal"
     axis.text(right * 1.08, place, marks[name], va="center", weight=bold)
 axis.legend(loc="lower center", bbox_to_anchor=(0.35, 1))
-axis.set_xlim(right=right * 2)
-axis.set_ylim(-0.6, places[-1] + 0.6)
 named = [name.replace("_", " ") + "\n(vector at chance)" * (name in blind) for name in order]
 axis.set_yticks(places, named)
 axis.grid(axis="y", visible=False)
-axis.set_xlabel("change of the smile score")
+axis.set(xlabel="change of the smile score", xlim=(None, 2 * right), ylim=(-0.6, len(order) - 0.4))
 axis.set_title(title, pad=48, fontsize=12, x=0.35)
 glue("invented-figure", chart, display=False)
 plt.close(chart)
 
 # %% [markdown]
-# The table has every effect that the audit reports. Its last column says which of them move the score farther than every random
+# The table has every effect that the audit reports. Its first column says which of them move the score farther than every random
 # direction does. If an invented effect is among them, random directions help an auditor, but they do not catch everything.
 
 # %%
 reported = pd.DataFrame({"in the audit": with_interval(audited, "+.3f"), "mark": marks})
 reported["by hand"] = with_interval(hand, "+.3f", "cannot be set")
-reported["beyond chance"] = reported.index.isin(beyond)
+reported["beyond chance"] = np.where(reported.index.isin(beyond), "yes", "no")
 reported = reported[reported["mark"] != ""].sort_values("mark", kind="stable")
-reported.rename(lambda name: name.replace("_", " "))
+in_order = ["beyond chance", "mark", "in the audit", "by hand"]
+reported[in_order].rename(lambda name: name.replace("_", " "))
 
 # %% [markdown]
 # ## Is the method at fault, or the instrument?
@@ -757,6 +754,7 @@ shown = compared[["holds", "error", "leakage", "most through"]]
 shown = shown.rename(columns={"holds": "interval holds the truth", "leakage": "predicted error"})
 shown = shown.rename(lambda name: name.replace("_", " "))
 shown["most through"] = shown["most through"].str.replace("_", " ")
+shown["interval holds the truth"] = shown["interval holds the truth"].map(SAID)
 caption = f"Intervals are {wider:.1f} times as wide as in the first audit"
 shown.style.format("{:+z.3f}", ["error", "predicted error"]).set_caption(caption)
 
@@ -836,6 +834,7 @@ after = np.array([0.7, 0.7, 0.2, 0.2, 0.2, 0.3, 0.3, 0.8, 0.8, 0.8])
 counted = sensitivity.flips(before, after, SMILES)["estimate"]
 assert np.isclose(counted["net"], 0) and np.isclose((after - before).mean(), 0)
 assert counted["joint_01"] > 0 and counted["joint_10"] > 0 and np.abs(after - before).mean() > 0
+counted = counted.rename(lambda name: name.replace("_01", ": starts").replace("_10", ": stops"))
 counted.to_frame()
 
 # %% [markdown]
