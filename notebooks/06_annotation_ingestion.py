@@ -229,7 +229,8 @@ annotations.write_label_studio(answers, export)
 first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
 answers = answers[answers["image_id"].isin(first)]
 tidy, report = annotations.read_label_studio(export)
-report[report["count"] > 0].set_index("reason")[["unit", "count", "dropped"]]
+reasons = report[report["count"] > 0].set_index("reason")[["unit", "count", "dropped"]]
+reasons.assign(dropped=reasons["dropped"].map({True: "yes", False: "no"}))
 
 
 # %%
@@ -294,7 +295,8 @@ scores = annotations.scores(tidy).reindex(index.index)
 scores["label"] = error_rates.majority(scores["gender"])
 kept = len(tidy)
 tidy = tidy[tidy["image_id"].isin(first)]  # from here on only to know raters by
-scores.head(3).T.rename(charts.spaced).style.format("{:.2g}").format_index(escape="html", axis=1)
+first_three = scores.head(3).T.rename(charts.spaced).rename_axis(columns="image")
+first_three.style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% tags=["remove-cell"]
 stage.save("scores.parquet", scores)
@@ -720,7 +722,8 @@ alone = pd.DataFrame({"all": r, "one": r / (k - (k - 1) * r)})
 alone["loss"] = alone["all"] - alone["one"]
 alone["share kept"] = alone["one"] / alone["all"]
 assert np.allclose(k * alone["one"] / (1 + (k - 1) * alone["one"]), r, equal_nan=True)
-alone.rename(charts.spaced).sort_values("all").round(3)
+heads = {"all": "ICC, mean of all raters", "one": "ICC, one rater"}
+alone.rename(charts.spaced).sort_values("all").rename(columns=heads).round(3)
 
 # %% [markdown]
 # The formula rises with $r$, and its slope $k / (k - (k - 1)\,r)^2$ rises too. So the attribute with the lowest

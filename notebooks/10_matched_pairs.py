@@ -281,10 +281,13 @@ by_axis = by_axis.reindex(columns=words.index, fill_value=0)
 # %%
 clear = (judged["low"] > 0) | (judged["high"] < 0)
 flag = judged["p_holm"] < plan.level
-pd.crosstab(clear, flag, rownames=["interval excludes zero"], colnames=["flagged"])
+SAID = {True: "yes", False: "no"}
+heads = {"rownames": ["interval excludes zero"], "colnames": ["flagged"]}
+pd.crosstab(clear.map(SAID), flag.map(SAID), **heads)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95% intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95% interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
+# Computed by faceaudit.verdicts.judged_effects.
 def draw_cells(ax, part: pd.DataFrame) -> None:
     """Intervals of the four cells of an effect, marked by verdict, over the band of tolerance."""
     ax.axvspan(-100 * plan.tolerance, 100 * plan.tolerance, color="#E6E6E6", zorder=0)
@@ -302,8 +305,6 @@ def in_words(cells: pd.Series) -> list[str]:
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95% intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95% interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
-# Computed by faceaudit.verdicts.judged_effects.
 figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
 shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
 for ax, (axis, model) in zip(axes, shown, strict=True):
@@ -458,7 +459,9 @@ for side, (low, high) in wilson.items():
     shares[f"{side}_high"] = high
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95% intervals, and their difference (diamond). Both panels have one scale."}}
+# Computed by faceaudit.effects.matched.all_matched_effects and
+# faceaudit.effects.risks.score_interval.
 def draw_sides(ax, part: pd.DataFrame) -> None:
     """Helped to the left, harmed to the right with Wilson intervals, and their difference."""
     y = np.arange(len(part))
@@ -475,9 +478,6 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.3g}")
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95% intervals, and their difference (diamond). Both panels have one scale."}}
-# Computed by faceaudit.effects.matched.all_matched_effects and
-# faceaudit.effects.risks.score_interval.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
