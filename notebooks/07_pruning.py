@@ -121,7 +121,7 @@ for ax, (name, state, keeps, role) in zip(pair, kinds, strict=True):
 axes = ["skin_colour", "hair_length", "gender"]
 levels = [f"{axis}_level" for axis in axes]
 shown = frame[["transect", *levels, *axes, "fakeness"]].head(4).T
-shown = shown.rename(lambda name: name.replace("_", " "))
+shown = shown.rename(lambda name: name.replace("_", " ")).rename_axis(columns="image")
 shown.style.format("{:g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
@@ -602,7 +602,7 @@ pd.DataFrame(stay, ["pair", "transect"]).round(2)
 entire = pruning.complete_transects(kept, size=8)
 women = (1 - entire["gender_level"]).groupby(entire["hair_length_level"]).mean()
 assert (women == 0.5).all() or entire.empty
-women.rename({0: "short hair", 1: "long hair"}).to_frame("share of women")
+women.rename({0: "short hair", 1: "long hair"}).rename_axis(None).to_frame("share of women")
 
 # %% [markdown]
 # Both levels of each axis keep the same faces, so the comparison is fair. But the treatment still helps

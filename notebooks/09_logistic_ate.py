@@ -265,8 +265,9 @@ pd.DataFrame({"light": light_b, "dark": dark_b, "dark − light": dark_b - light
 # %%
 several = X.columns.get_level_values("attribute").isin(["smiling", "age"])
 pairs = logit["estimate"]["fairface-like"][X.columns[~several]].groupby("attribute", sort=False)
-mirror = pd.DataFrame({"first": pairs.first(), "second": pairs.last(), "sum": pairs.sum()})
-mirror["log odds ratio"] = mirror["second"] - mirror["first"]
+levels = {"first level": pairs.first(), "second level": pairs.last(), "sum": pairs.sum()}
+mirror = pd.DataFrame(levels)
+mirror["log odds ratio"] = mirror["second level"] - mirror["first level"]
 mirror.rename(lambda name: name.replace("_", " "))
 
 # %% tags=["remove-cell"]

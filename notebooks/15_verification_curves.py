@@ -342,7 +342,9 @@ counted.rename_axis(None).rename_axis(columns=None)
 
 # %%
 smallest = gaps[gaps["recogniser"] != people.BALANCED].nsmallest(1, "p_holm")
-smallest[["recogniser", "group", "measure", "p_holm"]].style.hide().format({"p_holm": "{:.2f}"})
+smallest = smallest.rename(columns={"p_holm": "p after Holm"})
+shown = smallest[["recogniser", "group", "measure", "p after Holm"]]
+shown.style.hide().format({"p after Holm": "{:.2f}"})
 
 # %% [markdown]
 # ## What the training set does

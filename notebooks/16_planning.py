@@ -165,7 +165,7 @@ needed = {
     }
     for name, formula in formulas.items()
 }
-pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
+pd.DataFrame(needed).rename_axis("transects, at least").style.format("{:,.0f}")
 
 # %% [markdown]
 # The second row shows the price of {term}`pruning`. A pair survives only with both its images. So the pairs shrink with
@@ -409,7 +409,9 @@ farthest = {
 }
 places = list(farthest.values())
 shown_designs = grid.loc[places, ["base_rate", "transects", "simulated", "power"]]
-shown_designs.assign(points=distance[places]).set_axis(list(farthest)).round(3)
+heads = ["error rate", "transects", "power, simulated", "power, formula"]
+shown_designs = shown_designs.set_axis(list(farthest)).set_axis(heads, axis=1)
+shown_designs.assign(**{"difference (points)": distance[places]}).round(3)
 
 # %% tags=["remove-cell"]
 # A power of a quarter is drawn to complete the curves; at rare errors the formula is five points off.
@@ -809,7 +811,8 @@ def powers(rater_error: float, budget: int = 800) -> dict[int, float]:
 assert all(np.isclose(power, effects.power(800 // r, informed)) for r, power in powers(0).items())
 
 # %% tags=["solution"]
-pd.DataFrame({"as found": powers(wrong[1]), "four times": powers(4 * wrong[1])})
+four = {"rater error as found": powers(wrong[1]), "four times as large": powers(4 * wrong[1])}
+pd.DataFrame(four).rename_axis("raters")
 
 # %% [markdown]
 # ```{solution-end}

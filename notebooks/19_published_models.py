@@ -89,9 +89,9 @@ measured = manifest["parts"]["measured"]
 # %%
 by_level = measured["by level"]
 names = {"low": "light", "middle": "medium", "high": "dark"}
-means = {names[level]: by_level[level]["mean"] for level in names}
-spread = {f"SD, {names[level]}": by_level[level]["sd"] for level in names}
-pd.DataFrame(means | spread).loc[["L", "a", "b"]]
+means = pd.DataFrame({names[level]: by_level[level]["mean"] for level in names})
+spread = pd.DataFrame({names[level]: by_level[level]["sd"] for level in names})
+pd.concat({"mean": means, "SD": spread}, axis=1).loc[["L", "a", "b"]]
 
 # %% tags=["hide-input"]
 before, faces = measured["asked to take part"], len(measured["faces"])
@@ -239,7 +239,7 @@ part = part.assign(change=kind.map(kinds))
 # planes of the measures, and still moves some faces. Dimmed light is set by the mean light that the skin reflects, and not by L\*.
 
 # %%
-lit = part.drop_duplicates("image").groupby("change")["lightness"].agg(["mean", "std"])
+lit = part.drop_duplicates("image").groupby("change")["lightness"].agg(mean="mean", SD="std")
 lit.loc[[*kinds.values()]].rename_axis("L* of the skin").style.format("{:.1f}")
 
 # %%
@@ -652,7 +652,7 @@ beyond_light = judged_together(dark_or_dimmed.assign(skin=named), of_both)["chan
 
 # %%
 pictures = by_people[undimmed].drop_duplicates("image").groupby("skin", sort=False)["lightness"]
-pictures.agg(["mean", "std"])
+pictures.agg(mean="mean", SD="std")
 
 # %% [markdown]
 # On the measured axis faces of one level differ less: the first table of this page has it. So the lightness that people's
