@@ -116,7 +116,9 @@ found = stage.load("10_matched_pairs", "matched.parquet").query("arm == 'C crowd
 of_women = found.query("attribute == 'skin_colour' and hair_length.isna()")
 of_women = of_women[of_women["gender"].eq(0).fillna(False)].set_index("model")
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95% intervals. The question marks are the subject of this chapter."}}
+# Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
+# faceaudit.effects.matched.all_matched_effects (chapter 10).
 NUMBERS = {
     "counted gap": "estimate",
     "true effect on the counted": "truth",
@@ -146,9 +148,6 @@ def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
     figure.suptitle(title, fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95% intervals. The question marks are the subject of this chapter."}}
-# Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
-# faceaudit.effects.matched.all_matched_effects (chapter 10).
 two = {"counted gap": gaps, "found effect on transects": of_women}
 says = [[in_points(table.loc[m, "estimate"]) for m in AUDITED] for table in two.values()]
 title = "Counting says {} and {} points,\nthe experiment says {} and {}"

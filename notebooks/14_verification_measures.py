@@ -717,7 +717,8 @@ def draw_example(ax, pair: str, of_one: bool) -> None:
     ax.text(0.5, -0.04, wrong, transform=ax.transAxes, ha="center", va="top", size=10, color=colour)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.curves.similarity.
 EDGES = np.linspace(-1, 1, 81)
 
 
@@ -739,8 +740,6 @@ def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
     ax.set_title(f"{which}: {said} (n = {len(values):,})", loc="left")
 
 
-# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "The figure at the top of this page."}}
-# Computed by faceaudit.verification.curves.similarity.
 figure = plt.figure(figsize=(4.8, 7.6))
 upper, lower = figure.subfigures(2, 1, height_ratios=[3.3, 4.3])
 for ax, (pair, of_one) in zip(upper.subplots(2, 2).flat, chosen, strict=True):

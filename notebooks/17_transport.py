@@ -558,22 +558,6 @@ pd.DataFrame(sizes).loc[[*TRAINED]]
 #
 # **Next:** [](18_audit_your_model) puts all steps into one file and one report, for a model of your own.
 
-# %% tags=["hide-cell"]
-answer = (
-    "We reweight the transects to the mix of the PPB-like portraits. In this run the prediction of women's skin gap is "
-    + ", ".join(f"{in_points(said['estimate'][m])} points for {m}" for m in TRAINED)
-    + ", and the counted gap is "
-    + ", ".join(f"{in_points(found['estimate'][m])}" for m in TRAINED)
-    + f" points. The mean miss is {misses.loc[('PPB-like', 'three attributes'), WOMEN]:.1f} points, and "
-    f"{misses.loc[('PPB-like', 'no reweighting'), WOMEN]:.1f} without reweighting. "
-)
-
-# %% tags=["remove-cell"]
-rates = clarity["rate"]["PPB-like"]
-hidden = "The strata hide what differs inside them: the fairface-like model errs on "
-hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and on {rates['clear']:.0%} of the clear ones."
-glue("answer", Markdown(with_minus(answer + hidden)), display=False)
-
 
 # %% tags=["hide-cell"]
 def rows(table: pd.DataFrame) -> dict:
@@ -588,6 +572,22 @@ def nested(carried: dict[str, pd.DataFrame]) -> dict:
         source: {model: rows(table.loc[model, interval]) for model in MODELS}
         for source, table in carried.items()
     }
+
+
+answer = (
+    "We reweight the transects to the mix of the PPB-like portraits. In this run the prediction of women's skin gap is "
+    + ", ".join(f"{in_points(said['estimate'][m])} points for {m}" for m in TRAINED)
+    + ", and the counted gap is "
+    + ", ".join(f"{in_points(found['estimate'][m])}" for m in TRAINED)
+    + f" points. The mean miss is {misses.loc[('PPB-like', 'three attributes'), WOMEN]:.1f} points, and "
+    f"{misses.loc[('PPB-like', 'no reweighting'), WOMEN]:.1f} without reweighting. "
+)
+
+# %% tags=["remove-cell"]
+rates = clarity["rate"]["PPB-like"]
+hidden = "The strata hide what differs inside them: the fairface-like model errs on "
+hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and on {rates['clear']:.0%} of the clear ones."
+glue("answer", Markdown(with_minus(answer + hidden)), display=False)
 
 
 # %% tags=["remove-cell"]

@@ -99,13 +99,6 @@ results = {}
 
 
 # %% tags=["hide-cell"]
-def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
-    """Texts as lines that fit a page of the report."""
-    lines = (fill(start + text, width, subsequent_indent=" " * len(start)) for text in texts)
-    return with_minus("\n".join(lines))
-
-
-# %% tags=["hide-cell"]
 def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     """A report on one page: the answer, every planned comparison, and the first limits."""
     report = result.report
@@ -135,7 +128,14 @@ def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     figure.text(0.02, 0.109, in_lines(report.limits[:limits], "– "), **how)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95% intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
+# Computed by faceaudit.table.
+def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
+    """Texts as lines that fit a page of the report."""
+    lines = (fill(start + text, width, subsequent_indent=" " * len(start)) for text in texts)
+    return with_minus("\n".join(lines))
+
+
 examples = lineage.ROOT / "src/faceaudit/examples"
 
 
@@ -154,8 +154,6 @@ def audit_of_the_table() -> faceaudit.AuditResult:
     )
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95% intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
-# Computed by faceaudit.table.
 draw_report(audit_of_the_table())
 
 # %% [markdown]
@@ -982,7 +980,9 @@ def sizes_with(transects: int | None) -> dict:
 faces = {"as it is": units, "half": units // 2, "chosen": None}
 whole, half = sizes_with(faces["as it is"]), sizes_with(faces["half"])
 assert half["images"] * whole["units"] == whole["images"] * half["units"]
-pd.DataFrame({name: sizes_with(n) for name, n in faces.items()}).loc[["units", "detectable"]].T
+heads = {"units": "faces", "detectable": "smallest detectable effect"}
+sizes = pd.DataFrame({name: sizes_with(n) for name, n in faces.items()})
+sizes.loc[[*heads]].rename(heads).T
 
 # %% [markdown]
 # ```{solution-end}
