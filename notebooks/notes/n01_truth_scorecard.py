@@ -660,7 +660,7 @@ type_scores["all hold"] = all_hold.groupby(keys).mean()
 type_scores["width"] = (
     (by_type["high"] - by_type["low"]).groupby([by_type[key] for key in keys]).mean()
 )
-(100 * type_scores).style.format("{:.1f}")
+(100 * type_scores).rename(columns={"rmse": "RMSE"}).style.format("{:.1f}")
 
 # %%
 LAST = f"{TYPES[-1]} instead of {TYPES[0]}"
@@ -697,7 +697,7 @@ world = populations.sample("ppb-like", n_test, seed).parameters[grown]
 # %%
 women = np.flatnonzero(portraits["label"] == 0)
 light, dark = (women[portraits["skin"].iloc[women] == group] for group in ("light", "dark"))
-pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).to_frame("n")
+pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).to_frame("number")
 
 # %% [markdown]
 # ### The truth for this population
@@ -1011,7 +1011,8 @@ passes = (path.min(axis=1) < aim) & (aim < path.max(axis=1))
 # %%
 ends_of_path = path.iloc[:, [0, -1]].set_axis(["labels as rated", "half swapped"], axis=1)
 ends_of_path = ends_of_path.assign(truth=aim).map("{:+z.1f}".format)
-ends_of_path.assign(**{"passes the truth": passes.map({True: "yes", False: "no"})})
+ends_of_path.insert(0, "passes the truth", passes.map({True: "yes", False: "no"}))
+ends_of_path
 
 # %% [markdown]
 # The curve leads from the estimate with the labels as given to the raw difference. If it crosses the truth on
@@ -1282,7 +1283,7 @@ Markdown(
 # The mark for false alarms is looser than the nominal rate in the figure, so a mark may lie beyond the dashed
 # line and its estimator still pass. The plantskin model has other large effects than the planted one. Below is the
 # book's own estimator, matched pairs, on all of them. An effect counts as found when it is flagged with the
-# right sign. It counts as seldom found below four audits of five, the {term}`power` that studies usually plan. The last
+# right sign. It counts as seldom found below four audits of five, the {term}`power` that studies usually plan. The first
 # column says whether the book's one audit found it.
 
 # %%
@@ -1305,7 +1306,8 @@ found_once = (one["p_holm"] < plan.level) & (one["estimate"] * true > 0)
 large_effects = pd.DataFrame({"truth": 100 * true[large], "found in": 100 * share}, share.index)
 large_effects["seldom found"] = np.where(share < OFTEN, "yes", "no")
 large_effects["in the book's one audit"] = np.where(found_once[share.index], "found", "missed")
-large_effects.style.format({"truth": "{:+z.1f}", "found in": "{:.0f}%"})
+in_order = ["in the book's one audit", "seldom found", "truth", "found in"]
+large_effects[in_order].style.format({"truth": "{:+z.1f}", "found in": "{:.0f}%"})
 
 # %% [markdown]
 # How well does the book's own estimator do in parts? The table has its coverage for the worst model, on average over cells

@@ -100,7 +100,7 @@ figures.style()
 # Which coverage is good enough? Few methods hit the nominal rate exactly, so we allow a band of a few points
 # around it. Below the band an auditor is misled clearly more often than announced. Above it, intervals are
 # wider than they need to be. Coverage is itself a count of audits. It leaves the band beyond Monte-Carlo error
-# only if its own interval lies outside: the last column of the table counts these entries.
+# only if its own interval lies outside: the first column of the table counts these entries.
 
 # %%
 study = scorecard.coverage_study("coverage", profile)
@@ -117,7 +117,9 @@ images = study[study["estimator"] == "image bootstrap"]["coverage"]
 clustered = study[study["estimator"] == "transect bootstrap"]["coverage"]
 title = f"Lowest coverage: images {images.min():.0%}, transects {clustered.min():.0%}"
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
+# reads its record.
 KINDS = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1, -1), strict=False))
 
 
@@ -134,9 +136,6 @@ def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
     panels.name_rows(ax, named)
 
 
-# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The figure at the top of this page."}}
-# Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
-# reads its record.
 two = study[study["estimator"].isin(["image bootstrap", "transect bootstrap"])]
 unit = two["estimator"].str.replace(" bootstrap", "s")
 ties = zip(unit, two["correlation"], strict=True)
@@ -163,7 +162,8 @@ panels.legend_above(figure, columns=2).legends[0].set_title(title, {"size": 12})
 entries = study.assign(outside=outside, clearly=clearly).groupby("estimator", sort=False)
 shown = entries["coverage"].agg(["size", "min", "max"]).join(entries[["outside", "clearly"]].sum())
 shown.columns = ["entries", "lowest", "highest", "outside the band", "clearly outside"]
-shown.style.format("{:.1%}", subset=["lowest", "highest"])
+in_order = ["clearly outside", "outside the band", "entries", "lowest", "highest"]
+shown[in_order].style.format("{:.1%}", subset=["lowest", "highest"])
 
 # %% [markdown]
 # An interval can be wrong in both directions. Resampling images ignores the match, so intervals of manipulated

@@ -167,7 +167,8 @@ pd.DataFrame(told).rename(spoken).rename(columns={"near the boundary": title})
 # The next figure repeats four panels of the paper. It shows the change of the score and the net share of decisions that flip, for
 # all codes and for those near the boundary. All panels of a row have the same scale.
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95% intervals over codes. Upper panels: score; lower panels: net share of decisions that flip. After Figure 5 of the paper."}}
+# Computed by faceaudit.sensitivity.measures.curve (chapter 13).
 SHOWN = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Cheekbones")
 PANELS = {"score sensitivity": "score, all codes", "near the boundary": "score, near the boundary"}
 PANELS |= {"net": "net flips, all codes", "net near the boundary": "net flips, near the boundary"}
@@ -192,8 +193,6 @@ def draw_curves(panels, height, sharey="row"):
     return axes
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95% intervals over codes. Upper panels: score; lower panels: net share of decisions that flip. After Figure 5 of the paper."}}
-# Computed by faceaudit.sensitivity.measures.curve (chapter 13).
 _ = draw_curves(PANELS, 6.8)
 
 # %% [markdown]
@@ -248,7 +247,10 @@ sides = {"total": kept, "positive": kept[both_smile], "negative": kept[~both_smi
 kept_class = share_table(sides, "ends")
 of_random = {"positive": positive.mean(), "negative": 1 - positive.mean()}
 kept_class["share of random codes"] = pd.Series(of_random)
-kept_class.style.format(precision=3, na_rep="—")
+heads = {"n": "lines", "events": "that keep the class", "estimate": "share that keeps it"}
+sides = {"total": "all lines", "positive": "ends smile", "negative": "ends do not smile"}
+shown = kept_class.rename(sides).rename(columns=heads)
+shown.style.format(precision=3, na_rep="—")
 
 # %%
 seen_smiling = {"samples": at_rest, "renders": networks.predict(classifier, renders[unseen])}
@@ -276,7 +278,7 @@ Markdown(
 # steps do one by one. For each code we take the change of the decision along both vectors, and
 # subtract the changes along either. The mean is the net share of flips *beyond the sum*. We also walk random directions
 # in pairs, because the score bends along any path. We read all pairs together, so Bonferroni's inequality widens the intervals.
-# The table is in per cent of codes. Its last column asks whether a pair is clear of zero and beyond all random ones.
+# The table is in per cent of codes. Its first column asks whether a pair is clear of zero and beyond all random ones.
 
 # %%
 chosen = z[:200]
@@ -314,7 +316,7 @@ beyond_chance = clear(crossed) & (crossed["estimate"].abs() > farthest_pair)
 # %%
 shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
 shown["beyond the sum"] = with_interval(crossed, "+z.1f")
-shown["beyond random pairs"] = np.where(beyond_chance, "yes", "no")
+shown.insert(0, "beyond random pairs", np.where(beyond_chance, "yes", "no"))
 shown.rename(spoken)
 
 # %% [markdown]
@@ -342,7 +344,10 @@ along_exact = known_truth.changes(exact_steps, "exact")
 exact = flips.compare_sensitivities(along_exact, truth)
 
 # %%
-exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.format(precision=3)
+held = exact["holds"].map({True: "yes", False: "no"})
+shown = exact.drop(columns="holds")
+shown.insert(0, "interval holds the truth", held)
+shown.loc[["Smiling"]].style.format(precision=3)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95% intervals, and the truth by intervention."}}
 # Computed by faceworld.scorecard.flips.compare_sensitivities.
@@ -415,9 +420,12 @@ fitted["predicted"], fitted["most through"] = brought.sum(axis=1), brought.abs()
 
 # %%
 agrees = fitted["error"] * fitted["predicted"] > 0
-shown = fitted[["estimate", "truth", "error", "predicted", "most through"]]
+numbers = ["estimate", "truth", "error", "predicted error"]
+shown = fitted.rename(columns={"predicted": "predicted error"})
 shown = shown.assign(**{"same sign": np.where(agrees, "yes", "no")})
-shown.rename(spoken).style.format("{:+z.3f}", subset=shown.columns[:4])
+shown["most through"] = shown["most through"].map(spoken)
+shown = shown[["same sign", *numbers, "most through"]]
+shown.rename(spoken).style.format("{:+z.3f}", subset=numbers)
 
 # %% tags=["hide-input"]
 Markdown(f"Prediction and error have the same sign in {agrees.sum()} of {len(agrees)} rows.")
@@ -566,9 +574,18 @@ reading = pd.DataFrame(reading, index=pd.Index(targets.columns, name="attribute"
 as_found = to_read(population.parameters[unseen])[[*targets]].to_numpy()
 missed = (reader(renders[unseen])[[*targets]].to_numpy() - as_found) ** 2
 reading["r2, CelebA-like"] = 1 - missed.mean(0) / as_found.var(0)
-titles = {"rmse": "error", "rmse_low": "low", "rmse_high": "high", "r2": "r²"}
-titles["r2, CelebA-like"] = "r², CelebA-like"
-shown = reading.rename({"gender": "perceived gender"}).rename(spoken).rename(columns=titles)
+heads = {
+    "n": ("", "faces"),
+    "bias": ("", "mean error"),
+    "rmse": ("error", "estimate"),
+    "rmse_low": ("error", "low"),
+    "rmse_high": ("error", "high"),
+    "slope": ("", "slope"),
+    "r2": ("r²", "drawn evenly"),
+    "r2, CelebA-like": ("r²", "CelebA-like"),
+}
+shown = reading[[*heads]].rename({"gender": "perceived gender"}).rename(spoken)
+shown.columns = pd.MultiIndex.from_tuples(heads.values())
 shown.style.format(precision=3)
 
 # %% [markdown]
@@ -635,7 +652,8 @@ seen_after = {name: perceived(end, name) for name, end in ends_of.items()}
 matrix = {name: mean_changes(after - rest) for name, after in seen_after.items()}
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95% interval over codes includes zero are left empty. After Equation 4 of the paper."}}
+# Computed by faceaudit.sensitivity.measures.mean_changes.
 def draw_matrix(tables):
     """Cells of vector and perceived attribute whose interval excludes zero."""
     shown = {name: table["estimate"].where(clear(table)) for name, table in tables.items()}
@@ -650,8 +668,6 @@ def draw_matrix(tables):
     axis.set_title(title, fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95% interval over codes includes zero are left empty. After Equation 4 of the paper."}}
-# Computed by faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(matrix)
 
 # %% [markdown]

@@ -224,7 +224,7 @@ found = clear.sum()
 # %%
 audits = clear.groupby(level=0, sort=False).agg(["sum", "size"])
 audits = audits.set_axis(["networks clear of zero", "of networks"], axis=1).join(means)
-audits["holds"] = np.where(by_set["p_holm"] < plan.level, "yes", "no")
+audits.insert(0, "holds", np.where(by_set["p_holm"] < plan.level, "yes", "no"))
 audits.style.format("{:z.1f}", subset=list(means))
 
 # %%
@@ -233,7 +233,9 @@ least = spreads.min()
 most = spreads.max()
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.composition.composition_effects and
+# faceaudit.verification.composition.training_effects (chapter 15).
 def draw_networks(ax) -> None:
     """A mark for every network above the mean of its composition."""
     figures.forest(means, xlabel="effect of the composition (points)", ax=ax)
@@ -250,9 +252,6 @@ def draw_networks(ax) -> None:
     ax.set_title(f"{title}\n\n\n", loc="left")
 
 
-# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "The figure at the top of this page."}}
-# Computed by faceaudit.verification.composition.composition_effects and
-# faceaudit.verification.composition.training_effects (chapter 15).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.8, 7.2), height_ratios=[3, 2])
 draw_networks(upper)
 bars = {"within": (0.18, "white", "standard error of one network's audit")}
