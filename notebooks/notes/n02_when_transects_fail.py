@@ -211,7 +211,8 @@ entangled = pd.concat(entangled)
 entangled["share"] = MIXTURES[entangled["version"]]
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
+# Computed by faceworld.scorecard.audits.differences_from_reference.
 LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
 
@@ -243,8 +244,6 @@ def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.
     return figure
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
-# Computed by faceworld.scorecard.audits.differences_from_reference.
 along = "share of the raw normal (%)"
 ends = 100 * entangled.groupby("share")["value"].max()
 title = f"Largest departure: {ends[0]:.1f} points at the left, {ends[1]:.1f} at the right"
@@ -560,13 +559,14 @@ explained = same_way & (half["hidden"].abs() >= needed)
 # %%
 tipped = half[["estimate", "low", "high"]]
 tipped = 100 * tipped.assign(**{"tipping point": needed, "hidden does": half["hidden"]})
+numbers = list(tipped.columns)
 tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no clear effect")
-tipped.rename(CONTRASTS, level="attribute").style.format(
-    "{:z.1f}", subset=list(tipped.columns[:-1])
-)
+shown = tipped[["explained away", *numbers]].rename(CONTRASTS, level="attribute")
+shown = shown.rename(columns={"hidden does": "hidden effect"})
+shown.style.format("{:z.1f}", subset=shown.columns[1:])
 
 # %% [markdown]
-# The rows are in points. An auditor can compute the tipping point in ignorance of earrings. It says how much they would have to change the error rate to account for the whole estimate. *Hidden does* is
+# The rows are in points. An auditor can compute the tipping point in ignorance of earrings. It says how much they would have to change the error rate to account for the whole estimate. *Hidden effect* is
 # their true effect, which only this world tells. Where it stays below the tipping point, the estimate survives. It may still be several points off.
 
 
@@ -623,7 +623,8 @@ contrast = rungs["attribute"].map(CONTRASTS)
 ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").groupby("model")))
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95% intervals), over the true effect (grey)."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 def draw_rungs(ax, table: pd.DataFrame) -> None:
     """Estimates of all arms side by side in every cell, over the truth and its 95% band."""
     names, arms = list(table["cell"].unique()), table.groupby("arm", sort=False)
@@ -653,8 +654,6 @@ def draw_ladder(model: str) -> None:
     titled(figure, f"{model}, intervals of twelve that hold the truth: {counts}", 9)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95% intervals), over the true effect (grey)."}}
-# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("celeba-like")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
@@ -849,7 +848,7 @@ failed = [name.replace("_", " ") for name in CANDIDATES if not passed[name]]
 # %%
 alone["points"] = display_names.estimates_in_points(alone)
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
-by_do["placebo"] = passed.map({True: "yes", False: "no"})
+by_do.insert(0, "placebo", passed.map({True: "yes", False: "no"}))
 by_do.rename(lambda name: name.replace("_", " "))
 
 # %% tags=["hide-input"]
@@ -985,7 +984,7 @@ forgotten.rename(columns=CONTRASTS)
 # %%
 claims["tipping γ"] = 100 * (claims["estimate"] / claims["attribute"].map(benchmark)).abs()
 ratios = effects.e_values(claims, claims["base rate"])
-claims[["E-value", "E of limit"]] = ratios[["e_value", "e_value_limit"]]
+claims[["E-value", "E-value of limit"]] = ratios[["e_value", "e_value_limit"]]
 
 # %% [markdown]
 # ### Rosenbaum's Γ
@@ -1004,7 +1003,7 @@ claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
 # benchmark. More than a hundred is impossible for an error rate.
 
 # %%
-MEASURES = ["tipping γ", "E-value", "E of limit", "Γ"]
+MEASURES = ["tipping γ", "E-value", "E-value of limit", "Γ"]
 claims["points"] = display_names.estimates_in_points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
 
@@ -1042,7 +1041,9 @@ rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["par
 rank["effects"] = claims[ASKED_OF].notna().sum()
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots below each other, with one vertical axis: the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. The panels leave out values of zero or infinity, which have no place on a log axis."}}
+# Computed by faceaudit.effects.verdicts.e_values and faceaudit.effects.verdicts.rosenbaum_gamma;
+# the part by faceworld.scorecard.truth.parameter_effects (chapter 12).
 def few_plain_ticks(ax, values: pd.Series) -> None:
     """Plain numbers along a log axis, few enough not to touch."""
     decades = np.log10(values.max() / values.min()) if len(values) else 0
@@ -1052,9 +1053,6 @@ def few_plain_ticks(ax, values: pd.Series) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots below each other, with one vertical axis: the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. The panels leave out values of zero or infinity, which have no place on a log axis."}}
-# Computed by faceaudit.effects.verdicts.e_values and faceaudit.effects.verdicts.rosenbaum_gamma;
-# the part by faceworld.scorecard.truth.parameter_effects (chapter 12).
 figure, axes = plt.subplots(3, 1, sharey=True)
 for ax, measure in zip(axes, ASKED_OF, strict=True):
     usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
@@ -1074,7 +1072,9 @@ Markdown(
 )
 
 # %%
-rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)
+heads = {"part": "rank correlation with the part"}
+heads |= {"share": "with its share of the estimate", "effects": "number of effects"}
+rank.rename(columns=heads).round(2)
 
 # %% [markdown]
 # A negative number in the first column means that low values went with large parts, as they should. A positive
