@@ -489,15 +489,19 @@ draw_doses(plotted("hair_length"), "hair_length", "hair length, in steps of the 
 # %%
 def in_words(table: pd.DataFrame):
     """A table to look at: points with a sign, yes or no, names without underscores."""
-    shown = table.assign(agrees=np.where(table["agrees"], "yes", "no")).style
-    return shown.format({"true": "{:+.1f}"}).format_index(lambda name: name.replace("_", " "))
+    said = np.where(table["agrees"], "yes", "no")
+    shown = table.assign(agrees=said)[["agrees", "points", "true"]]
+    shown = shown.rename(columns={"points": "found (points)", "true": "true (points)"}).style
+    return shown.format({"true (points)": "{:+.1f}"}).format_index(
+        lambda name: name.replace("_", " ")
+    )
 
 
 # %%
 slopes = dosed.loc["per step"].droplevel("step")
 slopes = slopes.assign(points=display_names.estimates_in_points(slopes), true=100 * slopes["truth"])
 largest = slopes[slopes["clear"]].sort_values("estimate", key=np.abs, ascending=False)
-in_words(largest.head(8)[["points", "true", "agrees"]])
+in_words(largest.head(8))
 
 # %% [markdown]
 # A step of the scale is a unit that people can see, so effects of different audits can be compared in it. A mean slope is a good summary only where
@@ -508,13 +512,14 @@ in_words(largest.head(8)[["points", "true", "agrees"]])
 bends = dosed.loc["bend"].droplevel("step")
 bends = bends.assign(points=display_names.estimates_in_points(bends), true=100 * bends["truth"])
 bent = bends[bends["clear"]].sort_values("estimate", key=np.abs, ascending=False)
-in_words(bent.head(8)[["points", "true", "agrees"]])
+in_words(bent.head(8))
 
 # %%
 points_on = dosed.loc["change"].query("step > 0")
 kinds = {"points of the curves": points_on, "slopes": slopes, "bends": bends}
 shares = {name: part[["clear", "holds", "agrees"]].mean() for name, part in kinds.items()}
-shares = pd.DataFrame(shares).T.style.format("{:.0%}")
+heads = {"clear": "clear of zero", "holds": "hold the truth", "agrees": "agree with it"}
+shares = pd.DataFrame(shares).T.rename(columns=heads).style.format("{:.0%}")
 shares.format_index(lambda name: f"{len(kinds[name])} {name}")
 
 # %% [markdown]
@@ -756,7 +761,7 @@ found = pd.concat({m: too_sure(score_found[m], label_found) for m in TRAINED}, a
 true = pd.concat({m: too_sure(score_true[m], label_true) for m in TRAINED}, axis=1)
 sure = beside_truth(together(found, 1 / 2 ** (len(AXES) - 1)), true)
 sure = sure.assign(points=display_names.estimates_in_points(sure), true=100 * sure["truth"])
-in_words(sure[["points", "true", "agrees"]])
+in_words(sure)
 
 # %% tags=["hide-input"]
 apart = sure.xs("dark − light", level=1)
@@ -839,18 +844,18 @@ draw_thresholds(everywhere)
 
 # %% [markdown]
 # At a low threshold the model calls more women men, and an attribute can then decide about more women. At a high threshold the same holds for men. So *the*
-# effect of skin belongs to one way of using the model. The last column of the table says at how many thresholds the band holds the truth.
+# effect of skin belongs to one way of using the model. The first column of the table says at how many thresholds the band holds the truth.
 
 # %%
 grouped = everywhere.groupby(["contrast", "model", "held"], sort=False)
 low, high = everywhere["low"] > 0, everywhere["high"] < 0
 spread = pd.DataFrame(
     {
+        "bands that hold the truth": grouped["holds"].mean(),
         "least (points)": 100 * grouped["estimate"].min(),
         "most (points)": 100 * grouped["estimate"].max(),
         "thresholds that raise": low.groupby(level=[0, 1, 2], sort=False).mean(),
         "that lower": high.groupby(level=[0, 1, 2], sort=False).mean(),
-        "bands that hold the truth": grouped["holds"].mean(),
     }
 )
 spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most (points)"])
@@ -928,7 +933,8 @@ for model, threshold in product(TRAINED[:2], CHOSEN):
 
 # %%
 verdicts = pd.DataFrame(rows).T.rename_axis(["model", "threshold"])
-verdicts.style.format_index(precision=2, level="threshold")
+in_order = ["blame on skin", "counted gap", "found effect"]
+verdicts[in_order].style.format_index(precision=2, level="threshold")
 
 # %% tags=["remove-cell"]
 there = verdict_there["blame"]
@@ -1027,13 +1033,11 @@ def draw_sides(part: pd.DataFrame, ax) -> None:
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * abs(share):.3g}")
 
 
-# %% tags=["hide-cell"]
 def draw_flips(table: pd.DataFrame) -> None:
     """`draw_sides` in a panel per model, a row per cell."""
     cells = list(table.index.unique("cell"))
-    rows = len(MODELS) // 2
-    size = (NARROW, 1.3 + rows * (0.7 + 0.5 * len(cells)))
-    figure, axes = plt.subplots(rows, 2, figsize=size, sharey=True, squeeze=False)
+    size = (NARROW, 1.3 + len(MODELS) // 2 * (0.7 + 0.5 * len(cells)))
+    figure, axes = plt.subplots(len(MODELS) // 2, 2, figsize=size, sharey=True, squeeze=False)
     for ax, model in zip(axes.flat, MODELS, strict=True):
         draw_sides(table.loc[model].reindex(cells), ax)
     axes[0, 0].set_yticks(-np.arange(len(cells)), [cell.replace(", ", ",\n") for cell in cells])
