@@ -313,6 +313,7 @@ pay.style.format(precision=1)
 # %%
 noise = {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
 noise = pd.DataFrame(noise).T
+noise = noise.rename(columns={"noise": "noise (levels)", "margin": "margin (levels)"})
 noise.assign(origin=noise["origin"].str.replace("_", " "))
 
 # %% [markdown]
@@ -500,7 +501,10 @@ _ = fig.legend(handles, texts, loc="outside upper center", ncol=2)
 # %%
 means = seen_in.groupby(["seen as", "population"], observed=True)[compared].mean()
 apart = (means.loc["male"] - means.loc["female"]).abs()
-apart.T.rename(lambda name: name.replace("_", " ")).style.format("{:.2f}")
+heads = {short: name for name, short in SETS.items()}
+heads |= {"all": "all transects", "kept": "kept images"}
+shown = apart.T.rename(lambda name: name.replace("_", " ")).rename(columns=heads)
+shown.style.format("{:.2f}")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
 # Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
@@ -517,13 +521,13 @@ _ = fig.legend(handles, [f"{text} skin" for text in texts], loc="outside upper c
 # ### Which combinations does the generator produce?
 #
 # The paper ends with this question (section 6.2). Here we know the own scores of each face, without
-# raters, so we can follow a combination through three steps. *Own* is the share of random faces whose own
-# scores have the combination, and *seen* the share in which raters see it.
+# raters, so we can follow a combination through three steps. *Own scores* is the share of random faces whose own
+# scores have the combination, with its interval. *As raters see them* is the share in which raters see it.
 
 # %% [markdown]
 # The transects ask for each combination. *Reached* is the share of their images whose own scores are on the
-# intended sides: the work of the walk. Of these, *seen so* is the share that raters put on the same sides,
-# and *real* the share that they do not call likely fake. With a generator of your own, the own scores are
+# intended sides: the work of the walk. Of these, *seen as meant* is the share that raters put on the same sides,
+# and *look real* the share that they do not call likely fake. With a generator of your own, the own scores are
 # unknown. The second table counts the combinations that lose more than a tenth of their images at a step.
 
 # %%
@@ -566,18 +570,23 @@ lost["low"], lost["high"] = proportion_confint(counts["own"], len(seen), method=
 lost = lost[["own", "low", "high", "seen"]].join(walks)
 ends = [("light", "dark"), ("short", "long"), ("female", "male")]
 lost.index = pd.MultiIndex.from_product(ends, names=["skin colour", "hair length", "gender"])
-lost.style.format("{:.1%}")
+of_random = ["own scores", "low", "high", "as raters see them"]
+of_walks = ["reached", "seen as meant", "look real"]
+heads = {"of random faces": of_random, "of the transects' images": of_walks}
+heads = [(group, head) for group, part in heads.items() for head in part]
+lost.set_axis(pd.MultiIndex.from_tuples(heads), axis=1).style.format("{:.1%}")
 
 # %%
 by_step = lost[["reached", "seen so", "real"]]
 losing = (by_step < 0.9).sum()
 worst = pd.DataFrame({"lowest share": by_step.min(), "combinations that lose": losing})
+worst = worst.set_axis(of_walks)
 worst.style.format("{:.1%}", subset=["lowest share"])
 
 # %% [markdown]
 # A study might ask for a combination of *all* attributes that describe a face, each above or below the
 # middle of its scale. We count the combinations that are missing among the random faces. The bound is
-# about a generator that draws at random. A walk may still reach such a combination. *Rarer than* is the upper
+# about a generator that draws at random. A walk may still reach such a combination. The last row is the upper
 # end of 95% intervals that hold for all combinations together (Bonferroni).
 
 # %%
@@ -589,13 +598,14 @@ _, at_most = proportion_confint(0, len(seen), alpha=0.05 / possible, method="bet
 # %%
 combinations = {
     "possible": possible,
-    "not among own scores": possible - len(there),
-    "not seen by raters": possible - len(noticed),
-    "own, never seen": len(there - noticed),
-    "seen, not own": len(noticed - there),
+    "that no face has": possible - len(there),
+    "that raters see in no face": possible - len(noticed),
+    "that a face has and raters see in none": len(there - noticed),
+    "that raters see and no face has": len(noticed - there),
 }
-combinations = pd.DataFrame(combinations | {"rarer than": at_most}, ["combinations"])
-combinations.style.format("{:.2%}", subset=["rarer than"])
+combinations = pd.Series(combinations).map("{:,}".format)
+combinations["a missing one is rarer than"] = f"{at_most:.2%}"
+combinations.to_frame("combinations")
 
 # %% [markdown]
 # ## From chapter 8: Stratified errors
@@ -834,7 +844,7 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # printed ones. Large differences are associations: groups differ in more than their name, as [](01_observational_audit) shows.
 
 # %% [markdown]
-# The second column checks the printed rows. Rates are ratios of whole numbers, and we know the size of the paper's test set. So we ask
+# The column *possible splits* checks the printed rows. Rates are ratios of whole numbers, and we know the size of the paper's test set. So we ask
 # which counts of faces and errors would print as its rows. The total
 # allows exactly one answer. Then every pair of rows must split that total, and we count in how many
 # ways it can.
@@ -909,9 +919,9 @@ flip_errors["faces"] = flip_errors["faces"].str.replace("_", " ")
 flip_errors = flip_errors.set_index(["kind", "faces"])
 
 # %%
-columns = {("", "n"): flip_errors.loc["accuracy", "n"].map("{:,}".format)}
+columns = {("", "faces"): flip_errors.loc["accuracy", "n"].map("{:,}".format)}
 split_ways = {f"{name} = {has}": f"{n}" for name, n in ways.items() for has in (0, 1)}
-columns["paper", "ways to split"] = split_ways
+columns["paper", "possible splits"] = split_ways
 
 # %%
 for kind in flip_kinds:
@@ -1141,7 +1151,6 @@ def ranges_of(values) -> pd.DataFrame:
 # %% tags=["hide-cell"]
 UNITS = {name: f"{name} (steps)" for name in prototypes.STEPS}
 UNITS |= {"pose": "pose (degrees)", "light": "light from"}
-ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
 
 
 def from_to(n: pd.Series) -> str:
@@ -1160,7 +1169,6 @@ def name_groups(figure, groups, extra, title=None) -> None:
     figure.legend(handles, [*groups, *extra], **where, **how)
 
 
-# %% tags=["hide-cell"]
 def beside(ax, rows: pd.DataFrame, steps: list[str], names: list[str], size: float) -> None:
     """Ranges (low to high) by step, which has a name; groups beside each other."""
     groups = list(rows.groupby("group", sort=False, observed=True))
@@ -1209,7 +1217,11 @@ def draw_pairs(frame: pd.DataFrame, attributes: list[str], value: str, threshold
     return figure
 
 
-# %% tags=["hide-cell"]
+# %%
+ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
+LIMIT = 0.3  # the paper's
+
+
 def draw_ratings(frame: pd.DataFrame, attributes: list[str]) -> None:
     """The consensus of pairs by step, on the scale of the answers."""
     ax = draw_pairs(frame, attributes, "rating", LIMIT).axes[0]
@@ -1217,8 +1229,6 @@ def draw_ratings(frame: pd.DataFrame, attributes: list[str]) -> None:
     ax.set_yticks(list(ANSWERS), list(ANSWERS.values()))
 
 
-# %%
-LIMIT = 0.3  # the paper's
 rated = judged_pairs.assign(rating=judged_pairs["hcic"])
 
 # %% tags=["sheet"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
@@ -1363,7 +1373,6 @@ def say_missing(ax, reasons) -> None:
     ax.text(0.98, 0.97, "\n".join(lines), transform=ax.transAxes, **words)
 
 
-# %% tags=["hide-cell"]
 def draw_step_effects(table: pd.DataFrame) -> None:
     """What each step does to similarity, with 95% intervals: a panel per attribute."""
     parts = list(table.astype({"step": str, "reference": str}).groupby("attribute", sort=False))
@@ -1409,7 +1418,9 @@ by_hair = {name: prototypes.step_effects(rows).set_index(cell) for name, rows in
 # %%
 trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()})
 trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
-trend.loc["all"].style.format("{:+.4f}").format("{:.0f}", subset=["seeds"])
+trend.loc["all"].rename(columns={"without": "without hair"}).style.format("{:+.4f}").format(
+    "{:.0f}", subset=["seeds"]
+)
 
 # %%
 each = trend.drop(index="all", level="group")[["with hair", "without"]]
@@ -1591,7 +1602,8 @@ adjusted.style.format("{:.3f}", na_rep="not estimable")
 # %%
 raters = stage.load("15_verification_curves", "raters.parquet")
 raters = raters.astype({"group": str}).set_index(["kind", "group"])[["estimate", "low", "high"]]
-(100 * raters).style.format("{:.1f}", na_rep="not estimable")
+raters = raters.rename({"negative": "two people", "positive": "one person"}, level="kind")
+(100 * raters.rename_axis(["pairs of", "group"])).style.format("{:.1f}", na_rep="not estimable")
 
 # %% [markdown]
 # ### The audit with known identity
