@@ -115,7 +115,7 @@ within["transects"] = [len(grid) for grid in complete.values()]
 # %%
 within["df"] = within["df"].astype(int)
 within["p"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in within["p"]]
-within
+within.rename(columns={"statistic": "Cochran's Q", "df": "degrees of freedom"})
 
 # %% [markdown]
 # ## Intervals for many cells at once
@@ -553,6 +553,8 @@ skin_averages = skin_averages.assign(points=display_names.estimates_in_points(sk
 # %%
 headline = skin_averages.pivot_table("points", "model", "arm", "first", sort=False)
 true_average = 100 * skin_averages.groupby("model")["truth"].first()
+heads = {"C crowd": "all pairs", "D pruned": "after pruning", "E complete": "complete transects"}
+headline = headline.rename(columns=heads).rename_axis(columns=None)
 headline.assign(truth=true_average.map("{:+.1f}".format))
 
 # %% [markdown]
@@ -574,7 +576,9 @@ texts = (100 * split.loc[missed, ["truth", "estimate", *STEPS.values()]]).map("{
 for step in STEPS.values():
     texts[step] += (100 * verdicts.Z * step_se.loc[missed, step]).map(" ± {:.1f}".format)
 texts.index = [f"{m}, {a.split('_')[0]}: {c}" for m, a, c in missed]
-texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="font-size: 85%"')
+texts.rename(columns={"estimate": "after pruning"}).T.style.set_table_attributes(
+    'style="font-size: 85%"'
+)
 
 # %% [markdown]
 # ## Faces as drawn
@@ -684,7 +688,8 @@ def log_odds(key: str) -> pd.DataFrame:
 odds = {"observed": log_odds("naive_skin_log_odds")}
 odds["adjusted for true hair length"] = log_odds("adjusted_skin_log_odds")
 odds = pd.concat(odds)
-odds["dark skin"] = odds.apply(direction, axis=1).where(odds["estimate"].notna(), "—")
+said = odds.apply(direction, axis=1).where(odds["estimate"].notna(), "—")
+odds.insert(0, "dark skin", said)
 odds.style.format("{:+.2f}", subset=INTERVAL, na_rep="not estimable")
 
 # %% [markdown]

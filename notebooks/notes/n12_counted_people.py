@@ -419,7 +419,8 @@ for name in MODELS[:2]:
 pd.DataFrame(counts).T
 
 # %%
-shown = card.assign(**{"truth held": share_held})
+in_order = ["truth held", "bias", "RMSE", "RMSE / constant's", "half-width"]
+shown = card.assign(**{"truth held": share_held})[in_order]
 formats = {"bias": "{:+z.1f}", "RMSE": "{:.1f}", "RMSE / constant's": "{:.2f}"}
 formats |= {"truth held": "{:.0%}", "half-width": "{:.1f}"}
 shown.rename_axis(None).style.format(formats, na_rep="").set_caption("Points")
@@ -462,7 +463,6 @@ def verdict(name: str) -> str:
     return f"- **{name}**: reached by none of {len(of_network)} ways. The nearest is *{best['way']}*: {'; '.join(lacks)}."
 
 
-# %% tags=["hide-input"]
 SEEDS_OF_GOAL = 20
 too_few = f"\n\nThe goal asks for {SEEDS_OF_GOAL} seeds, so this record does not decide yet."
 Markdown(
