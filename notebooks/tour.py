@@ -688,7 +688,7 @@ Markdown(
 # interval misses the truth by a little.
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 def error_of(row):
     """Standard error of an estimate with an interval of 95%."""
     return (row["high"] - row["low"]) / (2 * Z)
@@ -701,6 +701,12 @@ def apart(one, two):
     return {"margin": margin, "error": error, "by": 100 * margin, "about": 100 * error}
 
 
+def numbered(first, questions):
+    """Questions as a list whose first number is given."""
+    return Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(questions, first)))
+
+
+# %% tags=["hide-input"]
 differs = apart(same[other], same[audited])
 skin_differs = question(
     "**Does skin change more errors of the {other} model?** On the women of the portraits its true effect is {two:points} "
@@ -711,6 +717,23 @@ skin_differs = question(
     audited=audited,
     other=other,
 )
+
+
+def off_truth(name):
+    """Whether the effect found on the women of the experiment is another than the true one."""
+    off = apart(found[name], made[name])
+    return question(
+        "For the {name} model it is {found:+.2f} points, and the truth is {made:+.2f}. The difference is {by:+.2f} points, with a standard error of {about:.2f}.",
+        **off | {"margin": abs(off["margin"])},
+        found={end: 100 * value for end, value in found[name].items()},
+        made={end: 100 * value for end, value in made[name].items()},
+        name=name,
+    ).data
+
+
+off = " ".join(map(off_truth, BOTH))
+off = f"**On made women, does the found effect of skin differ from its truth?** {off}"
+numbered(1, [skin_differs.data, off])
 
 # %% tags=["hide-input"]
 squares = [
@@ -727,20 +750,7 @@ faces_matter = question(
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
 )
-
-
-# %% tags=["hide-input"]
-def off_truth(name):
-    """Whether the effect found on the women of the experiment is another than the true one."""
-    off = apart(found[name], made[name])
-    return question(
-        "For the {name} model it is {found:+.2f} points, and the truth is {made:+.2f}. The difference is {by:+.2f} points, with a standard error of {about:.2f}.",
-        **off | {"margin": abs(off["margin"])},
-        found={end: 100 * value for end, value in found[name].items()},
-        made={end: 100 * value for end, value in made[name].items()},
-        name=name,
-    ).data
-
+numbered(3, [faces_matter.data])
 
 # %% tags=["hide-input"]
 sizes, lows = hidden["part_points"]["P(wrong)"], hidden["part_points_low"]["P(wrong)"]
@@ -759,6 +769,7 @@ moved_along = question(
     audited=audited,
     other=other,
 )
+numbered(4, [moved_along.data])
 
 # %% tags=["hide-input"]
 drawn = experiment["as_drawn"]
@@ -780,6 +791,13 @@ def asked_of_beards(name):
     ).data
 
 
+beards = (
+    "**Are beards more frequent where a model errs?** The experiment takes beards off. Without this step, "
+    f"{100 * share:.1f}% of the faces made with a woman's shape would have a visible one ([chapter 5](05_transect_generation.html)). "
+    f"{' '.join(map(asked_of_beards, BOTH))}"
+)
+numbered(5, [beards])
+
 # %% tags=["hide-input"]
 transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
@@ -794,20 +812,7 @@ pruning_breaks = question(
     transects=transects,
     whole=whole,
 )
-
-# %% tags=["hide-input"]
-asked = [
-    skin_differs.data,
-    "**On made women, does the found effect of skin differ from its truth?** "
-    + " ".join(map(off_truth, BOTH)),
-    faces_matter.data,
-    moved_along.data,
-    "**Are beards more frequent where a model errs?** The experiment takes beards off. Without this step, "
-    f"{100 * share:.1f}% of the faces made with a woman's shape would have a visible one ([chapter 5](05_transect_generation.html)). "
-    f"{' '.join(map(asked_of_beards, BOTH))}",
-    pruning_breaks.data,
-]
-Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(asked, 1)))
+numbered(6, [pruning_breaks.data])
 
 # %% [markdown]
 # (twenty-other-seeds)=
