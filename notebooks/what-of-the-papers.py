@@ -50,8 +50,6 @@ counts = counts.loc[
     [*rows["paper"].unique(), "all"], ["right", "differs", "part", "refused", "all"]
 ]
 glue("counts", Markdown(counts.to_markdown()), display=False)
-
-# %% tags=["hide-cell"]
 for paper, some in rows.groupby("paper"):
     listed = some[["id", "here", "what", "number", "place"]]
     glue(paper, Markdown(listed.to_markdown(index=False, disable_numparse=True)), display=False)

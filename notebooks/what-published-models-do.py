@@ -44,8 +44,6 @@ profile = "laptop"
 figures.style()
 manifest = json.loads((ROOT / "audits/published/manifest.json").read_text("utf-8"))
 plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
-
-# %% tags=["hide-cell"]
 results = artifacts.load("19_published_models", "results.json", profile)
 measured, again, by_people, dimmed = (
     pd.DataFrame(results[name])
@@ -195,8 +193,6 @@ hair = by_people.query("answer == 'P(male)' and change == 'longer hair'")["estim
 exceeding = measured[measured["verdict"] == "exceeds"]["change"].value_counts()
 at_random, by_light = (exceeding.get(name, 0) for name in ("a step at random", "dimmed light"))
 listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
-
-# %% tags=["hide-input"]
 glue(
     "answer",
     Markdown(
