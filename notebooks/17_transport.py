@@ -199,7 +199,8 @@ shares = pd.DataFrame(shares).fillna(0)
 # %% [markdown]
 # The function `effects.transport` takes the rates from one frame and the shares from another. Given one frame for both, it returns that frame's own
 # rates. So one function makes all three marks of {numref}`fig-transport-ppb`. Its intervals take a transect as the unit, because eight
-# images of one face are alike ({term}`effective size`). The mix of the target counts as known. For one model the call looks like this:
+# images of one face are alike ({term}`effective size`). The mix of the target counts as known. So the interval of the observed gap
+# differs a little from Newcombe's in [](01_observational_audit), which does not take the mix as known. For one model the call looks like this:
 
 # %%
 by = ["seen_as", "skin"]
