@@ -447,17 +447,18 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         error = errors_at(frame, threshold)
-        table = average_effects(frame.assign(error=error), plan, "error")
-        table = table[["axis", "contrast", "estimate", "low", "high"]]
+        averages = average_effects(frame.assign(error=error), plan, "error")
+        table = averages[["axis", "contrast", "estimate", "low", "high"]]
         rate = weighted_mean(error, frame)
-        of_one_label = pd.concat(
-            compare_places(
-                [Place(ERROR, contrast, {})],
-                frame.assign(error=error.mask(changes & error.notna(), 0.0)),
-                plan,
-            )
-            for contrast, changes in zip(contrasts, label_changes, strict=True)
-        )
+        rows_of_one_label = []
+        for row, (contrast, changes) in enumerate(zip(contrasts, label_changes, strict=True)):
+            if not changes.any():  # then all pairs are of one label
+                rows_of_one_label.append(averages.iloc[[row]])
+                continue
+            error_of_one_label = error.mask(changes & error.notna(), 0.0)
+            images = frame.assign(error=error_of_one_label)
+            rows_of_one_label.append(compare_places([Place(ERROR, contrast, {})], images, plan))
+        of_one_label = pd.concat(rows_of_one_label)
         table["same_label"] = of_one_label["estimate"].to_numpy()
         table["p_beyond"] = of_one_label["p_beyond"].to_numpy()
         tables.append(table.assign(threshold=threshold, rate=rate))
