@@ -801,18 +801,21 @@ pictures = {what: given(what) for what in counted_gap.SETS}  # skin, hair length
 
 # %%
 called_man = ppb.loc[is_woman, "label"].to_numpy()[:, None] == 1
+answers_to_counted = {
+    (model, what): networks.predict(network, shown).reshape(-1, 2) > 0.5
+    for model, network in audited_models.items()
+    for what, shown in pictures.items()
+}
 
 
-def change_on_counted(network, what: frozenset[str]) -> np.ndarray:
+def change_on_counted(model: str, what: frozenset[str]) -> np.ndarray:
     """What a dark- instead of a light-skinned woman's gift does to the error on each woman."""
-    answers = networks.predict(network, pictures[what]).reshape(-1, 2) > 0.5
-    return np.diff((answers != called_man).astype(float))[:, 0]
+    wrong = answers_to_counted[model, what] != called_man
+    return np.diff(wrong.astype(float))[:, 0]
 
 
 # %%
-changes = pd.DataFrame(
-    {name: change_on_counted(network, SKIN) for name, network in audited_models.items()}
-)
+changes = pd.DataFrame({model: change_on_counted(model, SKIN) for model in audited_models})
 margin = verdicts.Z * changes.sem()
 on_counted = pd.DataFrame({"estimate": changes.mean()})
 on_counted = on_counted.assign(low=changes.mean() - margin, high=changes.mean() + margin)
@@ -901,8 +904,8 @@ shares.style.format("{:.0%}").set_caption(
 as_counted = ppb[is_woman]
 moved = {}
 parts = {}
-for model, network in audited_models.items():
-    moved[model] = {what: change_on_counted(network, what) for what in counted_gap.SETS}
+for model in audited_models:
+    moved[model] = {what: change_on_counted(model, what) for what in counted_gap.SETS}
     wrong = (as_counted[f"score_{model}"] > 0.5) != as_counted["label"]
     parts[model] = counted_gap.take_apart(moved[model], wrong, group, givers)
 
@@ -1028,8 +1031,8 @@ called_man_with.style.format("{:.1%}")
 # %%
 by_new_label = {}
 for model in AUDITED:
-    answers = networks.predict(audited_models[model], pictures[HAIR]).reshape(-1, 2) > 0.5
-    change = np.diff((answers != seen_as_man).astype(float))[:, 0]
+    wrong = answers_to_counted[model, HAIR] != seen_as_man
+    change = np.diff(wrong.astype(float))[:, 0]
     by_new_label[model] = counted_gap.mean_change(change, givers)
 
 # %%

@@ -15,6 +15,7 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from faceaudit.effects import (
     all_matched_effects,
     holm,
+    matched_effect,
     matched_effects,
     paired_interval,
     pruning_bounds,
@@ -47,6 +48,18 @@ def test_a_cell_counts_its_pairs():
         half = binom.pmf(min(discordant), sum(discordant), 0.5)
         assert row["p"] == pytest.approx(exact - half)
     np.testing.assert_allclose(effects["p_holm"], holm(effects["p"]))
+
+
+@pytest.mark.parametrize("faces", [1, 2, 60])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_one_effect_is_the_row_over_all_pairs(faces, weight):
+    frame = transect_frame(faces, lambda skin, hair, gender: 0.2 + 0.3 * skin, seed=3)
+    frame = frame.assign(weight=1.0 + frame["transect"] % 3)
+    frame.loc[frame.index[::7], "error"] = np.nan
+    given = ("error", "skin_level")
+    one = matched_effect(frame, *given, "transect", 0.1, weight)
+    row = matched_effects(frame, *given, [], "transect", 0.1, weight).iloc[0]
+    pd.testing.assert_series_equal(pd.Series(one, name="all"), row)
 
 
 def test_the_average_is_close_to_the_t_test_of_transect_means():
