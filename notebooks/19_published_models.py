@@ -887,5 +887,14 @@ results = {
     "repeated": again[kept].to_dict("records"),
     "to people": to_people[kept].to_dict("records"),
     "dimmed light on faces of the planes": dimmed_again[kept].to_dict("records"),
+    "less male with longer hair": {
+        "networks": len(by_hair),
+        "least": -by_hair["estimate"].max(),
+        "most": -by_hair["estimate"].min(),
+    },
+    "more years along the measured axis, fewer along people's": {
+        "networks": len(first_age),
+        "both": len(turned),
+    },
 }
 _ = stage.finish(results)

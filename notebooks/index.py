@@ -368,16 +368,12 @@ shown_faces = sheet[:, : 2 * side, : 3 * side].reshape(3, 2, side, 3, side)
 _ = figures.gallery(shown_faces.transpose(1, 3, 0, 2, 4).reshape(-1, 3, side, side), 3)
 
 # %% tags=["hide-input"]
-measured = pd.DataFrame(published["effects"]).query("change == 'dark skin'")
-to_people = pd.DataFrame(published["to people"])
-hair = to_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(float)
-plane = to_people.query('change == "people\'s skin plane"')
-ages = measured.merge(plane, on=["network", "answer"]).query("answer == 'age'")
-turned = (ages["low_family_x"] > 0) & (ages["high_family_y"] < 0)
+hair = published["less male with longer hair"]
+ages = published["more years along the measured axis, fewer along people's"]
 Markdown(
-    f"Along a plane of hair length that was fitted to people's answers, all {len(hair)} networks that tell gender find faces with longer "
-    f"hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points of a score. What darker skin does depends on the axis: "
-    f"{turned.sum()} of {len(ages)} networks that tell ages say more years along an axis that is measured on the pixels, and fewer along one "
+    f"Along a plane of hair length that was fitted to people's answers, all {hair['networks']} networks that tell gender find faces with longer "
+    f"hair less male, by {100 * hair['least']:.0f} to {100 * hair['most']:.0f} points of a score. What darker skin does depends on the axis: "
+    f"{ages['both']} of {ages['networks']} networks that tell ages say more years along an axis that is measured on the pixels, and fewer along one "
     "that was fitted to people's answers. [What published models do](what-published-models-do.html) has all networks, with controls."
 )
 

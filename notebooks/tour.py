@@ -664,17 +664,11 @@ claim(
 
 # %% tags=["hide-input"]
 published = artifacts.load("19_published_models", "results.json", profile)
-of_pixels = pd.DataFrame(published["effects"]).query("change == 'dark skin'")
-of_people = pd.DataFrame(published["to people"])
-longer = of_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(
-    float
-)
-of_plane = of_people.query('change == "people\'s skin plane"')
-ages = of_pixels.merge(of_plane, on=["network", "answer"]).query("answer == 'age'")
-turned = (ages["low_family_x"] > 0) & (ages["high_family_y"] < 0)
+hair = published["less male with longer hair"]
+ages = published["more years along the measured axis, fewer along people's"]
 Markdown(
-    f"Longer hair makes all {len(longer)} networks that tell gender find a face less male, by {-100 * longer.max():.0f} to "
-    f"{-100 * longer.min():.0f} points of a score. What darker skin does depends on the axis: {turned.sum()} of {len(ages)} networks "
+    f"Longer hair makes all {hair['networks']} networks that tell gender find a face less male, by {100 * hair['least']:.0f} to "
+    f"{100 * hair['most']:.0f} points of a score. What darker skin does depends on the axis: {ages['both']} of {ages['networks']} networks "
     "that tell ages say more years along the measured axis, and fewer along that of people's answers."
 )
 
