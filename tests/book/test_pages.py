@@ -30,14 +30,18 @@ from helpers.claims import BOX_TITLES, CONTRADICTED, UNDECIDED
 ROOT = Path(__file__).parents[2]
 SMOKE = ROOT / "build" / "smoke" / "html"
 AXE = Axe().axe_script
-RUN_AXE = """async () => {
+RUN_AXE = """async (rules) => {
     // axe looks for an attribute at once, and takes long to compare a selector with all elements.
     axe.configure({rules: [{id: "color-contrast", selector: "*:not([data-alike])"}]});
     // Style sheets need not be fetched a second time.
     const options = {preload: false, resultTypes: ["violations"]};
+    if (rules)
+        options.runOnly = {type: "rule", values: rules};
     const {violations} = await axe.run(document, options);
     return violations.map(({id, nodes}) => [id, nodes.map(node => node.html.slice(0, 150))]);
 }"""
+RULES_OF_LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
+"""Those of axe's rules whose answers hang on colours and on the width of the window."""
 EACH_LOOK = 5
 """Words of one look whose colours are compared."""
 MARK_ALIKE = """fewest => {
@@ -354,14 +358,18 @@ class TestPages:
                     found = self.misfits(visit)
                     if not is_small:
                         tab.evaluate(UNMARK_CODE)
-                    found += self.barriers(visit, is_small)
+                        tab.evaluate(MARK_ALIKE, EACH_LOOK)
+                    found += self.barriers(visit)
                     tab.set_viewport_size(browser.PHONE)
                     tab.evaluate(NEXT_FRAMES)
                     found += self.misfits(visit)
                     # Colours on their way to the dark are those of neither mode.
                     tab.add_style_tag(content="* { transition: none !important; }")
                     tab.evaluate("document.documentElement.dataset.theme = 'dark'")
-                    found += self.barriers(visit, is_small)
+                    if not is_small:
+                        tab.evaluate(MARK_ALIKE, EACH_LOOK)
+                    # What a phone shows besides is the same on all pages, also the small book's.
+                    found += self.barriers(visit, None if is_small else RULES_OF_LOOKS)
                     tab.emulate_media(media="print")
                     found += ["prints a solution"] * tab.locator(".solution:visible").count()
                     found += self.mishaps(visit, address)
@@ -414,14 +422,12 @@ class TestPages:
         )
         return found + ([f"{lost} labels of rows scroll out of sight"] if lost else [])
 
-    def barriers(self, visit: browser.Visit, every_word: bool) -> list[str]:
-        """What axe finds, by all its rules; the colours of every word, or of some of each look.
+    def barriers(self, visit: browser.Visit, rules: list[str] | None = None) -> list[str]:
+        """What axe finds by some of its rules, by default by all.
 
         One run lays out its own map of the page once for the rules about colours and for others.
         """
-        if not every_word:
-            visit.page.evaluate(MARK_ALIKE, EACH_LOOK)
-        broken = visit.page.evaluate(RUN_AXE)
+        broken = visit.page.evaluate(RUN_AXE, rules)
         return [f"axe {rule}: {nodes}" for rule, nodes in broken]
 
     def test_sliders_move_their_frames_without_a_kernel(self, chromium, site):
