@@ -631,7 +631,7 @@ truth = mean_changes(by_hand)
 # We compare every effect that the audit reports with the change by hand. The two steps differ in length, so this is a rough
 # rule. They have the *same sign* if the interval by hand lies on the same side of zero. If it does not, the effect is *open*
 # where the interval by hand holds the audit's estimate, because the change by hand is too uncertain. Any other effect is
-# *invented*: the audit reports it, and by hand, on faces of the face world, it does not show.
+# *invented*: the audit reports it, and by hand, on faces of the face world, it is absent or has the other sign.
 
 # %%
 hand = truth.reindex(list(VECTORS))
@@ -735,9 +735,9 @@ title = f"{int(compared['holds'].sum())} of {len(compared)} intervals hold the t
 _ = axis.set_title(title, pad=34, fontsize=12)
 
 # %% [markdown]
-# The table explains the errors. Leakage is the change of attributes other than a vector's own. We multiply each of these changes by its
+# Does leakage explain the errors? Leakage is the change of attributes other than a vector's own. We multiply each of these changes by its
 # attribute's effect by hand, and add up. That is the error which leakage predicts. *Most through* is the attribute that adds
-# most. The draw of codes adds chance.
+# most. The draw of codes adds chance, so the sign of a small error says little.
 
 # %%
 brought = known_truth.predicted_error(steps, truth)
@@ -770,7 +770,7 @@ shown.style.format("{:+z.3f}", ["error", "predicted error"]).set_caption(caption
 #
 # We would read flips as bias if three conditions held. The generator passes its gate. People see the
 # attribute change while the smile stays. And a generator that is trained with another seed gives the same sign.
-# We would stop if the change by hand showed no effect, as is the case for the invented ones.
+# We would stop if the change by hand showed no such effect, as is the case for the invented ones.
 
 # %% [markdown]
 # ## Exercises

@@ -77,7 +77,7 @@ plt.rcdefaults()
 #
 # A **pilot** helps with the second and third.
 #
-# *Predict:* how many times more faces does a cell need?
+# *Predict:* how many times more faces does a cell need: alone, and in a family of 24 cells?
 
 # %% [markdown] tags=["slide"]
 # ## One cell costs more

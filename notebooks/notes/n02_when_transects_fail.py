@@ -383,7 +383,7 @@ women.pivot_table("points", "model", "cues times", "first", sort=False)
 # ## Too few transects
 #
 # An unbiased method still needs numbers. Audits of several sizes are drawn from the population of
-# [N1](n01_truth_scorecard). The figure takes three cells, chosen by the size of their true effect.
+# [N1](n01_truth_scorecard). The figure takes three cells at most, chosen by the size of their true effect.
 # It shows how often {term}`McNemar's test` finds each, in its mid-p form {cite:p}`mid-p`. The lines are the {term}`power`
 # formula of [](16_planning), which knows only two error rates and their correlation within pairs. A mark that
 # lies off its line by more than its interval shows where the formula promises too little or too much. The first table
@@ -485,7 +485,7 @@ rmse = power.assign(points=100 * power["rmse"]).pivot_table(
 rmse.style.format("{:.1f}")
 
 # %% [markdown]
-# The second table shows the RMSE of the same three cells, in points. Honest estimates have half the error with four
+# The second table shows the RMSE of the same cells, in points. Honest estimates have half the error with four
 # times the transects. The failures above were of another kind: more transects would leave them as they are.
 
 # %% [markdown]
@@ -898,7 +898,7 @@ counts = {
     "the same without any effect, at most": f"{plan.level * len(alarms):.0f}",
     "placebos, after Holm's adjustment": f"{after_holm.sum()}",
     "axes of the audit, p below the level": f"{axis_alarms.sum()} of {len(axis_alarms)} cells",
-    "effect that four of five cells would show": f"{100 * in_cells['mde'].median():.1f} points",
+    "effect that a cell shows with a chance of 80%": f"{100 * in_cells['mde'].median():.1f} points",
 }
 pd.Series(counts).to_frame("this run")
 
@@ -1108,7 +1108,8 @@ glue(
         f"**Answer.** With raw normals the largest departure from the truth is {100 * ends[1]:.1f} points in "
         f"this run, with the dual basis {100 * ends[0]:.1f}. One rater with twice the calibrated noise moves an "
         f"estimate by up to {100 * fewest:.1f} points. More transects help against sampling error only. "
-        f"Along directions that should have no effect, {alarms.sum()} of {len(alarms)} cells raise an alarm."
+        f"Along directions that should have no effect, {alarms.sum()} of {len(alarms)} cells raise an alarm "
+        f"({plan.level * len(alarms):.0f} are expected by chance alone), and {after_holm.sum()} after Holm's adjustment."
     ),
     display=False,
 )

@@ -323,8 +323,8 @@ shown.rename(spoken)
 # ## Exact directions
 #
 # From here on we look for remedies. Would the audit find the truth if its directions were exact? The {term}`known truth` generator has
-# directions that move one attribute and no other. The first test audits with them. *Smiling*
-# moves the score so much more than all others that the table has it alone.
+# directions that move one attribute and no other. The first test audits with them. The figure leaves out *smiling*,
+# the classifier's own attribute, and the table has it alone.
 
 # %%
 world = faceworld.load_generator("known-truth", device, image_size)
@@ -409,7 +409,7 @@ claims.question(
 #
 # Fitted vectors of the face world also move other attributes. That is their {term}`leakage`. Each
 # coordinate's change, times what that coordinate does to the score, predicts the error of an
-# estimate. The table has all fitted vectors of chapter 13. Prediction and error agree if effects add up and the listed
+# estimate. The table has all fitted vectors of chapter 13, and eyeglasses. Prediction and error agree if effects add up and the listed
 # attributes are all that matters. Pose, light and identity leak as well, and they have no column. Prediction and error are
 # differences of uncertain numbers, so the sign of a small error may be chance.
 
@@ -590,7 +590,8 @@ shown.style.format(precision=3)
 
 # %% [markdown]
 # The error is the root of the mean square, with its 95% interval, in units of the whole scale of an attribute. The r² is the share of the variance that is read,
-# and the slope is the share of a change. The faces of this test are drawn evenly over every scale. Most CelebA-like
+# and the slope is the share of a change. An r² below zero says that the mean score would be a better guess than the reader's, and a slope
+# below zero that the reader turns a change round. The faces of this test are drawn evenly over every scale. Most CelebA-like
 # faces lie closer together, as the samples do. So the last column has r² on such renders, held out.
 
 # %% [markdown]

@@ -483,7 +483,7 @@ draw_doses(plotted("hair_length"), "hair_length", "hair length, in steps of the 
 
 # %% [markdown]
 # Look for a curve that falls and rises again, or the reverse. Two levels compare only its ends, and the same levels elsewhere could give another
-# answer. The tables list the steepest curves and the clearest bends, in points of the error rate.
+# answer. The first table lists the steepest curves: points of the error rate for one step of the raters' scale.
 
 
 # %%
@@ -505,7 +505,7 @@ in_words(largest.head(8))
 
 # %% [markdown]
 # A step of the scale is a unit that people can see, so effects of different audits can be compared in it. A mean slope is a good summary only where
-# the curve is straight. The bends say by how much it is not. The last table counts, of each kind, the shares that are clear of zero, whose interval
+# the curve is straight. The bends say by how much it is not: the next table lists the largest, in points. The last table counts, of each kind, the shares that are clear of zero, whose interval
 # holds the truth, and that agree with it.
 
 # %%
@@ -713,8 +713,8 @@ draw_reliability(reliable)
 
 # %% [markdown]
 # One summary of such a curve is the expected calibration error, the mean distance from the diagonal. Distances are positive, so chance alone makes it
-# positive, and more so in small groups. The column *chance* gives its size for a perfect model with intervals like these. The last two columns are root mean
-# squares with chance subtracted {cite:p}`verified-calibration`, found and true.
+# positive, and more so in small groups. The column *chance* gives its size for a perfect model with intervals like these. The two columns *less chance* are root mean
+# squares with chance subtracted {cite:p}`verified-calibration`, found and true. The last column counts the images.
 
 
 # %%

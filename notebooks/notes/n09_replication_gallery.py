@@ -287,8 +287,8 @@ slow, fast = pay["seconds per answer"]
 # %%
 pace = pd.DataFrame({"answers per second": [10.0, 20.0]})
 pace["hours for all"] = total / pace["answers per second"] / 3600
-pace["people at work, fast"] = pace["answers per second"] * fast
-pace["people at work, slow"] = pace["answers per second"] * slow
+pace["people at work, higher pay"] = pace["answers per second"] * fast
+pace["people at work, lower pay"] = pace["answers per second"] * slow
 pace.style.format(precision=1).hide(axis="index")
 
 # %%
@@ -1239,15 +1239,15 @@ draw_ratings(rated, ["pose"])
 # Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 draw_ratings(rated, ["light", "expression", "age"])
 
+# %% [markdown]
+# How far apart are the raters? The table has the standard deviation of the nine ratings of a pair, as a share of the scale, by what differs between its
+# pictures. The paper's figure 13 has a median of 0.30. <!-- paper -->
+
 # %%
 spread = judged_pairs.groupby("attribute", sort=False)["spread"]
 middle = ranges_of(spread).assign(n=spread.size())
 spreads = middle.set_axis(["15th percentile", "median", "85th percentile", "pairs"], axis=1)
 spreads.style.format("{:.2f}").format("{:,}", subset="pairs")
-
-# %% [markdown]
-# The table has the standard deviation of the nine ratings of a pair, as a share of the scale, by what differs between its
-# pictures. The paper's figure 13 has a median of 0.30. <!-- paper -->
 
 # %%
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
@@ -1603,6 +1603,7 @@ adjusted.style.format("{:.3f}", na_rep="not estimable")
 raters = stage.load("15_verification_curves", "raters.parquet")
 raters = raters.astype({"group": str}).set_index(["kind", "group"])[["estimate", "low", "high"]]
 raters = raters.rename({"negative": "two people", "positive": "one person"}, level="kind")
+raters = raters.rename(columns={"estimate": "right answers (%)"})
 (100 * raters.rename_axis(["pairs of", "group"])).style.format("{:.1f}", na_rep="not estimable")
 
 # %% [markdown]
@@ -1615,7 +1616,11 @@ raters = raters.rename({"negative": "two people", "positive": "one person"}, lev
 by_truth = stage.load("15_verification_curves", "gaps_known.parquet")
 both = gaps.assign(truth=by_truth["estimate"], truth_rate=by_truth["rate"])
 both = both[both["measure"] == "FNMR at threshold"].set_index(["recogniser", "group"])
-columns = {"truth_rate": "truth of the rate", "truth": "truth of the estimate"}
+columns = {
+    "truth_rate": "truth of the rate",
+    "estimate": "difference",
+    "truth": "truth of the difference",
+}
 table = 100 * both[["rate", "truth_rate", "estimate", "low", "high", "truth"]]
 table.rename(columns=columns).style.format("{:z.1f}", na_rep="not estimable")
 

@@ -51,4 +51,8 @@ def scores(names: Sequence[str]) -> str:
         numbers = [f"{rows[name][column]:.{digits}f}" for column, digits in DIGITS.items()]
         lines.append([name, *numbers])
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return f"{table}\n\n*Means over secret keys: {record()['facts']['keys']}.*"
+    keys = record()["facts"]["keys"]
+    return (
+        f"{table}\n\n*Means over secret keys: {keys}. S is the mean cost of an interval, and small is "
+        "good. L puts S on a scale from 0 to 100. `teams.md` has both formulas.*"
+    )
