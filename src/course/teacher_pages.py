@@ -53,6 +53,6 @@ def scores(names: Sequence[str]) -> str:
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     keys = record()["facts"]["keys"]
     return (
-        f"{table}\n\n*Means over secret keys: {keys}. S is the mean cost of an interval, and small is "
-        "good. L puts S on a scale from 0 to 100. `teams.md` has both formulas.*"
+        f"{table}\n\n*Means over secret keys: {keys}. S is the mean cost of an interval: small "
+        "is good. L puts S on a scale from 0 to 100. `teams.md` has both formulas.*"
     )
