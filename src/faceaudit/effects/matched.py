@@ -108,7 +108,7 @@ def matched_effect(
     tolerance: float = 0.05,
     weight: str | None = None,
 ) -> dict[str, Any]:
-    """The one row of `matched_effects` over all pairs (`by=[]`), several times as fast.
+    """The one row of `matched_effects` over all pairs (`by=[]`), without a frame around it.
 
     Args:
         frame, outcome, attribute, transect, tolerance, weight: as of `matched_effects`.
