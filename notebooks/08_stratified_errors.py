@@ -312,7 +312,7 @@ clear.style.format("{:,.0f}").format("{:.1%}", "rate").format(in_points, [("diff
 # %% [markdown]
 # ### The other models
 #
-# The plantskin model is a *positive control*. In its training faces, dark skin predicts men. Its dark-skinned
+# The plantskin model is a {term}`positive control`. In its training faces, dark skin predicts men. Its dark-skinned
 # women and light-skinned men should be misread more often. The null control shows pure chance. Both
 # train the eye: one panel has a bias that we planted, and one has none. For the title we subtract the error rate of light from that of
 # dark skin on the transects, by gender.

@@ -350,7 +350,7 @@ ends.style.format(in_points).set_caption("Effect of long hair, in points")
 # %% [markdown]
 # ## Averages hide opposite effects
 #
-# The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
+# The plantskin model serves as a {term}`positive control`. Its training data were composed so that it errs more often on
 # dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average.
 # It counts every image, and chapter 9 counted only those that pruning kept. Skin has two levels here;
 # [note N1](six-skin-types) compares six.

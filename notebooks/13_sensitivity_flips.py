@@ -688,8 +688,8 @@ plt.close(chart)
 # direction does. If an invented effect is among them, random directions help an auditor, but they do not catch everything.
 
 # %%
-reported = pd.DataFrame({"in the audit": with_interval(audited, "+.3f"), "mark": marks})
-reported["by hand"] = with_interval(hand, "+.3f", "cannot be set")
+reported = pd.DataFrame({"in the audit": with_interval(audited, "+z.3f"), "mark": marks})
+reported["by hand"] = with_interval(hand, "+z.3f", "cannot be set")
 reported["beyond chance"] = np.where(reported.index.isin(beyond), "yes", "no")
 reported = reported[reported["mark"] != ""].sort_values("mark", kind="stable")
 in_order = ["beyond chance", "mark", "in the audit", "by hand"]

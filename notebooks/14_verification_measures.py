@@ -807,7 +807,7 @@ _ = ax.set_title(with_minus(title))
 of_groups = moved[(moved["group"] != "all") & moved["attribute"].eq("age") & moved["step"].eq("2")]
 cost = steps.groupby("attribute", sort=False)["estimate"].agg(["max", "min"])
 cost.loc["age, last step, by group"] = of_groups["estimate"].agg(["max", "min"])
-cost.set_axis(["least", "largest"], axis=1).rename_axis(None).style.format("{:+.4f}")
+cost.set_axis(["least", "largest"], axis=1).rename_axis(None).style.format("{:+z.4f}")
 
 # %% [markdown]
 # ### Turn a head yourself
@@ -918,8 +918,8 @@ answer = (
     f"**Answer.** At its threshold of {at:.2f} the first network rejects {shares['fnmr']} of the pairs of one "
     f"made person and accepts {shares['fmr']} of the pairs of two. In brackets are 95% intervals over seeds. They take the threshold as "
     f"given, which rests on {HELD_OUT * len(GROUPS)} people. Pictures of these differ more: {of_fresh['rejected']:.0%} of their pairs of one person are rejected. A single step costs most at *{costly}*: "
-    f"the similarity changes by {steps['estimate'].min():+.2f}. A step of expression changes it by "
-    f"{smiles.min():+.4f} at most. Nine simulated raters call {said_of['positive']:.1%} of the pairs of one "
+    f"the similarity changes by {steps['estimate'].min():+z.2f}. A step of expression changes it by "
+    f"{smiles.min():+z.4f} at most. Nine simulated raters call {said_of['positive']:.1%} of the pairs of one "
     f"person the same, and {said_of['negative']:.1%} of the pairs of two."
 )
 glue("answer", Markdown(with_minus(answer)), display=False)

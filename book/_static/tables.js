@@ -55,6 +55,9 @@ const SCROLLING = ".cell_output .text_html, .pst-scrollable-table-container";
 function keepLabels(box) {
   const table = box.querySelector("table");
   if (!table) return;
+  table.querySelectorAll(".caption-in-view").forEach((text) => {
+    text.style.maxWidth = `${box.clientWidth}px`;
+  });
   const cells = [...table.rows].flatMap((row) => [...row.cells]);
   cells.forEach((cell) => cell.classList.remove("stays"));
   if (box.scrollWidth <= box.clientWidth + 1) return;
@@ -74,7 +77,16 @@ function keepLabels(box) {
   });
 }
 
+// A caption is as wide as its table; its words stay in view while the table scrolls.
+function keepCaption(caption) {
+  const words = document.createElement("span");
+  words.className = "caption-in-view";
+  words.append(...caption.childNodes);
+  caption.append(words);
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(`:is(${SCROLLING}) table > caption`).forEach(keepCaption);
   document.querySelectorAll(".cell_output table td").forEach(mayBreak);
   document.querySelectorAll(".cell_output table th").forEach(breakAtUnderscores);
   document.querySelectorAll(".cell_output table").forEach(markNumbers);

@@ -961,8 +961,8 @@ fair = benchmark >= average_leak[AXES].abs()
 # %%
 forgotten.loc[f"{hidden_name}, in fact"] = average_leak
 forgotten = forgotten[AXES].rename(lambda name: name.replace("_", " "))
-forgotten = forgotten.round(2).astype(object)
-forgotten.loc["benchmark"] = benchmark.round(2)
+forgotten = forgotten.map("{:z.2f}".format)
+forgotten.loc["benchmark"] = benchmark.map("{:.2f}".format)
 forgotten.loc["benchmark is large enough"] = fair.map({True: "yes", False: "no"})
 forgotten.rename(columns=CONTRASTS)
 

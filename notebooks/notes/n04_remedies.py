@@ -250,7 +250,7 @@ kept_class["share of random codes"] = pd.Series(of_random)
 heads = {"n": "lines", "events": "that keep the class", "estimate": "share that keeps it"}
 sides = {"total": "all lines", "positive": "ends smile", "negative": "ends do not smile"}
 shown = kept_class.rename(sides).rename(columns=heads)
-shown.style.format(precision=3, na_rep="—")
+shown.style.format("{:z.3f}", na_rep="—")
 
 # %%
 seen_smiling = {"samples": at_rest, "renders": networks.predict(classifier, renders[unseen])}
@@ -347,7 +347,7 @@ exact = flips.compare_sensitivities(along_exact, truth)
 held = exact["holds"].map({True: "yes", False: "no"})
 shown = exact.drop(columns="holds")
 shown.insert(0, "interval holds the truth", held)
-shown.loc[["Smiling"]].style.format(precision=3)
+shown.loc[["Smiling"]].style.format("{:z.3f}", subset=shown.columns[1:])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95% intervals, and the truth by intervention."}}
 # Computed by faceworld.scorecard.flips.compare_sensitivities.

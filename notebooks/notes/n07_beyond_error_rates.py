@@ -492,7 +492,7 @@ def in_words(table: pd.DataFrame):
     said = np.where(table["agrees"], "yes", "no")
     shown = table.assign(agrees=said)[["agrees", "points", "true"]]
     shown = shown.rename(columns={"points": "found (points)", "true": "true (points)"}).style
-    return shown.format({"true (points)": "{:+.1f}"}).format_index(
+    return shown.format({"true (points)": "{:+z.1f}"}).format_index(
         lambda name: name.replace("_", " ")
     )
 
@@ -1271,7 +1271,7 @@ assert right_among_men(0.8, 1, 2) < 0.8  # more faces that are probably female
 # ```{exercise} The price of looking everywhere (10 minutes, easy)
 # :label: exercise-price
 # Print the critical value of each family of this note (`attrs["critical"]` of the tables that `together` returns), and compare it with Bonferroni's,
-# `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. Where is the value smaller than Bonferroni's, where is it larger, and why?
+# `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. A change at step 0 is zero by definition, so it is no entry. Where is the value smaller than Bonferroni's, where is it larger, and why?
 #
 # **Check:** each critical value is larger than that of one interval.
 # ```
@@ -1284,7 +1284,11 @@ assert right_among_men(0.8, 1, 2) < 0.8  # more faces that are probably female
 # Errors are rare, so some draws have few of them and a small standard error, and this makes the value larger.
 
 # %% tags=["solution"]
-families = {"doses": dosed, "scores and errors": section, "thresholds": everywhere}
+families = {
+    "doses": dosed.query("step > 0"),
+    "scores and errors": section,
+    "thresholds": everywhere,
+}
 families["interactions"] = crossed
 reach = {name: (one.attrs["critical"], len(one)) for name, one in families.items()}
 reach = pd.DataFrame(reach, ["critical value", "entries"]).T

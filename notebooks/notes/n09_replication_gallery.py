@@ -1002,7 +1002,7 @@ named.style.format("{:z.2f}", na_rep="has no labels")
 # %%
 ways = stage.load("14_verification_measures", "ways.parquet").set_index(["labels", "walk"])
 named = ways.rename(columns=lambda name: name.replace("_", " "))
-named.style.format("{:.2f}").format("{:.0f}", subset=["as meant (%)", "all six (%)"])
+named.style.format("{:z.2f}").format("{:.0f}", subset=["as meant (%)", "all six (%)"])
 
 # %%
 true = stage.load("14_verification_measures", "as_meant.parquet")
@@ -1418,7 +1418,7 @@ by_hair = {name: prototypes.step_effects(rows).set_index(cell) for name, rows in
 # %%
 trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()})
 trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
-trend.loc["all"].rename(columns={"without": "without hair"}).style.format("{:+.4f}").format(
+trend.loc["all"].rename(columns={"without": "without hair"}).style.format("{:+z.4f}").format(
     "{:.0f}", subset=["seeds"]
 )
 
@@ -1590,7 +1590,9 @@ for ax, (_, part) in zip(figure.axes, shown.groupby("recogniser", sort=False), s
 
 # %%
 adjusted = gaps.pivot_table("p_holm", ["measure", "group"], "recogniser", sort=False)
-adjusted.style.format("{:.3f}", na_rep="not estimable")
+spelt = {"FNMR at FMR": "FNMR, each group at its own threshold"}
+spelt |= {f"{rate} at threshold": f"{rate}, all at one threshold" for rate in ("FNMR", "FMR")}
+adjusted.rename(spelt, level="measure").style.format("{:.3f}", na_rep="not estimable")
 
 # %% [markdown]
 # ### How good are the raters?

@@ -185,7 +185,7 @@ halves = 100 * halves.pivot_table("estimate", ["model", "attribute"], "gender")
 halves = halves.loc[crossed.index]
 
 # %%
-shown = halves.set_axis(["women", "men"], axis=1).map("{:+.1f}".format)
+shown = halves.set_axis(["women", "men"], axis=1).map("{:+z.1f}".format)
 shown["men minus women, simultaneous"] = display_names.estimates_in_points(crossed)
 shown["p, Holm"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in crossed["p, Holm"]]
 shown.rename(CONTRASTS, level="attribute")
@@ -371,8 +371,8 @@ arm = {name: both[both["arm"] == name] for name in ("A3 doses", "C crowd")}
 # %%
 beside = {
     "found (C)": display_names.estimates_in_points(arm["C crowd"]),
-    "T₁": (100 * arm["C crowd"]["truth"]).map("{:+.1f}".format),
-    "T₂": (100 * arm["A3 doses"]["estimate"]).map("{:+.1f}".format),
+    "T₁": (100 * arm["C crowd"]["truth"]).map("{:+z.1f}".format),
+    "T₂": (100 * arm["A3 doses"]["estimate"]).map("{:+z.1f}".format),
     "bias, B − T₂": display_names.estimates_in_points(left),
 }
 pd.DataFrame(beside, left.index).xs("skin_colour", level="attribute")
@@ -555,7 +555,7 @@ headline = skin_averages.pivot_table("points", "model", "arm", "first", sort=Fal
 true_average = 100 * skin_averages.groupby("model")["truth"].first()
 heads = {"C crowd": "all pairs", "D pruned": "after pruning", "E complete": "complete transects"}
 headline = headline.rename(columns=heads).rename_axis(columns=None)
-headline.assign(truth=true_average.map("{:+.1f}".format))
+headline.assign(truth=true_average.map("{:+z.1f}".format))
 
 # %% [markdown]
 # The next table splits the misses after pruning. Each column is a cell whose interval excludes the truth
@@ -572,7 +572,7 @@ step_se["sampling"] = np.hypot(step_se["sampling"], from_truth)
 # %%
 split = error_sources.contributions(rungs, STEPS)
 missed = split.index[split["missed"]]
-texts = (100 * split.loc[missed, ["truth", "estimate", *STEPS.values()]]).map("{:+.1f}".format)
+texts = (100 * split.loc[missed, ["truth", "estimate", *STEPS.values()]]).map("{:+z.1f}".format)
 for step in STEPS.values():
     texts[step] += (100 * verdicts.Z * step_se.loc[missed, step]).map(" ± {:.1f}".format)
 texts.index = [f"{m}, {a.split('_')[0]}: {c}" for m, a, c in missed]
@@ -862,7 +862,7 @@ everybody = everybody.set_index("model").loc[[*AUDITED]]
 truths = 100 * everybody["truth"]
 margin = 100 * verdicts.Z * everybody["truth_se"]
 averaged = pd.DataFrame({"found": display_names.estimates_in_points(everybody)}, everybody.index)
-averaged["truth"] = truths.map("{:+.1f}".format) + margin.map(" ± {:.1f}".format)
+averaged["truth"] = truths.map("{:+z.1f}".format) + margin.map(" ± {:.1f}".format)
 averaged
 
 # %% [markdown]

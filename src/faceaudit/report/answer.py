@@ -97,6 +97,21 @@ class Beyond:
     asked_verdict: Verdict | None
 
 
+@dataclass(frozen=True)
+class Named:
+    """An axis or group by its verdict, as a headline has it.
+
+    Attributes:
+        name: of the axis or group.
+        n_with_verdict: how many of its comparisons have this verdict; None where all have it.
+        n: all of its comparisons.
+    """
+
+    name: str
+    n_with_verdict: int | None
+    n: int
+
+
 def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
     """The verdict of all families that are judged, and what is said of each axis or group.
 
@@ -112,7 +127,7 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
     rows_of: dict[str, list[Comparison]] = {}
     for row in judged:
         rows_of.setdefault(facts.subject_of(row), []).append(row)
-    names_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in facts.VERDICT_ORDER}
+    named_by_verdict: dict[str, list[Named]] = {verdict: [] for verdict in facts.VERDICT_ORDER}
     beyond = []
     subjects = []
     for subject, rows in rows_of.items():
@@ -120,14 +135,14 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
         subjects.append(part)
         foremost = facts.foremost(facts.with_verdict(rows, EXCEEDS), first_outcome)
         if foremost is None:
-            names_by_verdict[part.verdict].append(part.name)
+            named_by_verdict[part.verdict].append(_named(part.name, rows, part.verdict))
         else:
             beyond.append(_beyond(part.name, foremost, rows, first_outcome, tolerance))
     counts = facts.verdict_counts(judged)
     limit = tolerated(tolerance, first_outcome == NUMBER)
     beyond_alone = facts.with_ending(judged, facts.Ending.BEYOND_ALONE, first_outcome, tolerance)
     undecided = facts.with_verdict(judged, INCONCLUSIVE)
-    (headline,) = words.render_sentences("headline", beyond, names_by_verdict, limit)
+    (headline,) = words.render_sentences("headline", beyond, named_by_verdict, limit)
     return Answer(
         verdict=facts.overall_verdict(judged),
         headline=headline,
@@ -144,6 +159,11 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
             missing_limit=facts.tolerance_of_missing(judged, first_outcome),
         ),
     )
+
+
+def _named(name: str, rows: Sequence[Comparison], verdict: Verdict) -> Named:
+    n_with_verdict = len(facts.with_verdict(rows, verdict))
+    return Named(name, None if n_with_verdict == len(rows) else n_with_verdict, len(rows))
 
 
 def _part_of(

@@ -231,3 +231,20 @@ def test_an_undecided_comparison_says_whether_it_is_for_want_of_data(report):
     (notes,) = answer_of(dict(alone), alone.tolerance).notes
     assert "Undecided: alone they would lie beyond the tolerance, but not adjusted" in notes
     assert "too few data" not in notes
+
+
+def test_the_headline_says_how_many_comparisons_of_an_axis_are_undecided(report):
+    """“Undecided: skin.” stood above an average of skin that is within the tolerance."""
+    axis = report.judged[0].axis
+    rows = [row for row in report.judged if row.axis == axis]
+    within = {"verdict": "within", "estimate": 0.0, "low": -0.01, "high": 0.01}
+    averages = [row.model_copy(update=within) for row in report.averages if row.axis == axis]
+    undecided = {"verdict": "inconclusive", "estimate": 0.0, "low": -0.09, "high": 0.09}
+    cells = [row.model_copy(update=undecided) for row in rows if row.cell]
+    partly = {"averages": averages, "effects": cells}
+    told = answer_of(dict(report.model_copy(update=partly)), report.tolerance)
+    n = len(averages) + len(cells)
+    assert cells and told.headline == f"Undecided: {axis} ({len(cells)} of {n} comparisons)."
+    wholly = {"averages": [], "effects": cells}
+    told = answer_of(dict(report.model_copy(update=wholly)), report.tolerance)
+    assert told.headline == f"Undecided: {axis}."
