@@ -428,9 +428,10 @@ def matched_row(
             )
             effect = table.iloc[0].to_dict()
         else:
-            effect = effects.matched_effect(images, outcome, compared, "unit", tolerance, weight)
+            effect = _effect_on_rate(images, outcome, pairs, others, tolerance)
         one_pair_a_face = effect["n"] == effect["transects"]
-        are_errors = not contrast.is_trend and images[outcome].dropna().isin([0, 1]).all()
+        known = images[outcome].to_numpy(float)
+        are_errors = not contrast.is_trend and np.isin(known[~np.isnan(known)], (0, 1)).all()
         exact = one_pair_a_face and are_errors and not weight
     if contrast.is_trend and len(np.unique(pairs.face)) < 2:
         effect["reason"] = _reason_without_trend(of_cell, outcome, contrast, plan)
@@ -538,6 +539,38 @@ def _with_flips(images: pd.DataFrame, compared: str, others: Sequence[str]) -> p
     return images.assign(**{FLIP: flips.where(both_known)})
 
 
+def _effect_on_rate(
+    images: pd.DataFrame,
+    outcome: str,
+    pairs: CompletePairs,
+    others: Sequence[str],
+    tolerance: float,
+) -> dict[str, Any]:
+    """The mean difference of an outcome in [0, 1], with the columns of `matched_effects`.
+
+    Args:
+        images: at the two levels that are compared.
+        outcome: column of the outcome, NaN where it is unknown.
+        pairs: of these images.
+        others: columns of the levels at which the images of a pair agree.
+        tolerance: for the verdict.
+    """
+    return effects.effect_of_pairs(
+        pairs.at_high - pairs.at_low,
+        pairs.face,
+        expected=_expected_pairs(images, others),
+        dropped=int(images[outcome].isna().sum()),
+        tolerance=tolerance,
+        weight=pairs.weight,
+    )
+
+
+def _expected_pairs(images: pd.DataFrame, others: Sequence[str]) -> int:
+    """How many pairs there would be if no face lacked an image."""
+    places = int(np.prod([images[column].nunique() for column in others]))
+    return images["unit"].nunique() * places
+
+
 def _effect_on_number(
     images: pd.DataFrame, pairs: CompletePairs, others: Sequence[str], tolerance: float
 ) -> dict[str, Any]:
@@ -552,13 +585,12 @@ def _effect_on_number(
     is_high = np.repeat([False, True], len(pairs.face))
     number = np.concatenate([pairs.at_low, pairs.at_high])
     effect = mean_difference(number, is_high, np.tile(pairs.face, 2), pairs.weight_of_images)
-    places = int(np.prod([images[column].nunique() for column in others]))
     low, high, low90, high90 = (effect[name] for name in LIMITS)
     return {
         **effect,
         "n": len(pairs.face),
         "transects": len(np.unique(pairs.face)),
-        "missing": images["unit"].nunique() * places - len(pairs.face),
+        "missing": _expected_pairs(images, others) - len(pairs.face),
         "worse": int((pairs.at_high > pairs.at_low).sum()),
         "better": int((pairs.at_high < pairs.at_low).sum()),
         "verdict": str(effects.verdict(low, high, low90, high90, tolerance)),

@@ -6,7 +6,7 @@ from .doubly_robust import DoublyRobust as DoublyRobust
 from .doubly_robust import Learner as Learner
 from .doubly_robust import doubly_robust_difference as doubly_robust_difference
 from .matched import all_matched_effects as all_matched_effects
-from .matched import matched_effect as matched_effect
+from .matched import effect_of_pairs as effect_of_pairs
 from .matched import matched_effects as matched_effects
 from .matched import pruning_bounds as pruning_bounds
 from .omitted_variable_bias import Robustness as Robustness

@@ -89,61 +89,7 @@ def matched_effects(
         >>> effects.matched_effects(frame, "error", "skin_level", [], "transect")["estimate"].item()
         0.5
     """
-    rows, index = _effects_of_cells(
-        frame, outcome, attribute, list(by), transect, weight, are_rates
-    )
-    table: dict[str, Any] = {column: [row[column] for row in rows] for column in rows[0]}
-    table["p_holm"] = holm(table["p"])
-    table["verdict"] = verdict(
-        table["low"], table["high"], table["low90"], table["high90"], tolerance
-    )
-    return pd.DataFrame(table, index, EFFECT_COLUMNS)
-
-
-def matched_effect(
-    frame: pd.DataFrame,
-    outcome: str,
-    attribute: str,
-    transect: str,
-    tolerance: float = 0.05,
-    weight: str | None = None,
-) -> dict[str, Any]:
-    """The one row of `matched_effects` over all pairs (`by=[]`), without a frame around it.
-
-    Args:
-        frame, outcome, attribute, transect, tolerance, weight: as of `matched_effects`.
-
-    Returns:
-        Column → value.
-
-    Example:
-        >>> import pandas as pd
-        >>> from faceaudit import effects
-        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
-        >>> frame["error"] = [0, 1, 0, 0]
-        >>> effects.matched_effect(frame, "error", "skin_level", "transect")["estimate"]
-        0.5
-    """
-    (effect,), _ = _effects_of_cells(frame, outcome, attribute, [], transect, weight)
-    (effect["p_holm"],) = holm([effect["p"]])
-    reached = verdict(effect["low"], effect["high"], effect["low90"], effect["high90"], tolerance)
-    effect["verdict"] = str(reached)
-    return {
-        column: effect[column].item() if isinstance(effect[column], np.generic) else effect[column]
-        for column in EFFECT_COLUMNS
-    }
-
-
-def _effects_of_cells(
-    frame: pd.DataFrame,
-    outcome: str,
-    attribute: str,
-    by: list[str],
-    transect: str,
-    weight: str | None,
-    are_rates: bool = False,
-) -> tuple[list[dict[str, Any]], pd.Index]:
-    """What `matched_effects` gives of each cell, and the index of the cells."""
+    by = list(by)
     levels = [c for c in frame.columns if str(c).endswith("_level") and c not in by]
     others = [column for column in by + levels if column != attribute]
     if attribute in by:
@@ -175,7 +121,51 @@ def _effects_of_cells(
         )
         for k, inside in enumerate(rows_by_code(pair_cell, len(index)))
     ]
-    return rows, index
+    table: dict[str, Any] = {column: [row[column] for row in rows] for column in rows[0]}
+    table["p_holm"] = holm(table["p"])
+    table["verdict"] = verdict(
+        table["low"], table["high"], table["low90"], table["high90"], tolerance
+    )
+    return pd.DataFrame(table, index, EFFECT_COLUMNS)
+
+
+def effect_of_pairs(
+    difference: np.ndarray,
+    transect: np.ndarray,
+    *,
+    expected: int,
+    dropped: int,
+    tolerance: float = 0.05,
+    weight: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """The one row of `matched_effects` over all pairs (`by=[]`), of pairs that are found already.
+
+    Args:
+        difference: (pairs,) outcome at the higher level minus that at the lower one, in [-1, 1].
+        transect: (pairs,) number of the transect of each.
+        expected: number of pairs if no image was missing.
+        dropped: number of images left out.
+        tolerance: for the verdict.
+        weight: (pairs,) of the transects, above 0; None: all are alike.
+
+    Returns:
+        Column → value, as of `matched_effects`.
+
+    Example:
+        >>> import numpy as np
+        >>> from faceaudit import effects
+        >>> found = effects.effect_of_pairs(np.array([1, 0]), np.arange(2), expected=2, dropped=0)
+        >>> found["estimate"], found["transects"]
+        (0.5, 2)
+    """
+    effect = _paired_effect(difference, transect, expected, dropped, weight)
+    (effect["p_holm"],) = holm([effect["p"]])
+    reached = verdict(effect["low"], effect["high"], effect["low90"], effect["high90"], tolerance)
+    effect["verdict"] = str(reached)
+    return {
+        column: effect[column].item() if isinstance(effect[column], np.generic) else effect[column]
+        for column in EFFECT_COLUMNS
+    }
 
 
 def all_matched_effects(

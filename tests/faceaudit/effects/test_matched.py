@@ -14,8 +14,8 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from faceaudit.effects import (
     all_matched_effects,
+    effect_of_pairs,
     holm,
-    matched_effect,
     matched_effects,
     paired_interval,
     pruning_bounds,
@@ -52,14 +52,23 @@ def test_a_cell_counts_its_pairs():
 
 @pytest.mark.parametrize("faces", [1, 2, 60])
 @pytest.mark.parametrize("weight", [None, "weight"])
-def test_one_effect_is_the_row_over_all_pairs(faces, weight):
+def test_the_effect_of_pairs_is_the_row_over_all_pairs(faces, weight):
     frame = transect_frame(faces, lambda skin, hair, gender: 0.2 + 0.3 * skin, seed=3)
     frame = frame.assign(weight=1.0 + frame["transect"] % 3)
     frame.loc[frame.index[::7], "error"] = np.nan
-    given = ("error", "skin_level")
-    one = matched_effect(frame, *given, "transect", 0.1, weight)
-    row = matched_effects(frame, *given, [], "transect", 0.1, weight).iloc[0]
-    pd.testing.assert_series_equal(pd.Series(one, name="all"), row)
+    index = ["transect", "weight", "hair_level", "gender_level"]
+    wide = frame.pivot_table(index=index, columns="skin_level", values="error").dropna().reset_index()
+    found = effect_of_pairs(
+        (wide[1] - wide[0]).to_numpy(),
+        wide["transect"].to_numpy(),
+        expected=len(frame) // 2,
+        dropped=int(frame["error"].isna().sum()),
+        tolerance=0.1,
+        weight=wide["weight"].to_numpy() if weight else None,
+    )
+    given = ("error", "skin_level", [], "transect", 0.1, weight)
+    row = matched_effects(frame, *given).iloc[0]
+    pd.testing.assert_series_equal(pd.Series(found, name="all"), row)
 
 
 def test_the_average_is_close_to_the_t_test_of_transect_means():
