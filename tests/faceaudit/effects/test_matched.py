@@ -57,7 +57,8 @@ def test_the_effect_of_pairs_is_the_row_over_all_pairs(faces, weight):
     frame = frame.assign(weight=1.0 + frame["transect"] % 3)
     frame.loc[frame.index[::7], "error"] = np.nan
     index = ["transect", "weight", "hair_level", "gender_level"]
-    wide = frame.pivot_table(index=index, columns="skin_level", values="error").dropna().reset_index()
+    wide = frame.pivot_table(index=index, columns="skin_level", values="error")
+    wide = wide.dropna().reset_index()
     found = effect_of_pairs(
         (wide[1] - wide[0]).to_numpy(),
         wide["transect"].to_numpy(),
