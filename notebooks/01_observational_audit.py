@@ -102,8 +102,8 @@ def percent(rate, digits=1):
 # ## A test set and what people see in it
 #
 # The Pilot Parliaments Benchmark holds official portraits from parliaments of Africa and northern Europe.
-# Adults look into the camera in even light, and half of them have dark skin. Our imitation copies this. It also
-# copies a later observation {cite}`transects`: few of the light-skinned women have short hair. The faces are
+# Adults look into the camera in even light, and about half of them have dark skin. Our imitation copies this. It also
+# copies a later observation of {cite:t}`transects`, below called the {term}`transects <transect>` paper: few of the light-skinned women have short hair. The faces are
 # drawn, as the [next chapter](02_face_world) explains.
 
 # %%
@@ -234,9 +234,9 @@ paired_bars(
 )
 
 # %% [markdown]
-# A report would give the gap, the difference of the two rates, and their ratio. Both need an interval.
+# A report would give the gap (the difference of the two rates, in percentage points, or *points*) and the ratio of the rates. Both need an interval.
 # The ratio grows quickly when the lower rate is near zero, so quote it together with the rates. A ratio of one
-# means equal rates, as does a gap of zero. See whether the intervals hold these values.
+# means equal rates, as does a gap of zero. See whether the intervals contain these values.
 
 # %%
 counts = pd.concat([table[["errors", "n"]] for table in (dark, light)], axis=1)
@@ -310,8 +310,9 @@ naive = pd.DataFrame({name: log_odds(name) for name in MODELS}).T
 naive.round(2)
 
 # %% [markdown]
-# The regression repeats the counts in its own unit. To see this, we turn a coefficient back into a difference of error rates: the mean
-# prediction with every woman dark-skinned, minus that with every woman light-skinned.
+# The regression repeats the counts in its own unit. The function below turns a coefficient back into a difference of error rates: the mean
+# prediction with every woman dark-skinned, minus that with every woman light-skinned. The last table under [](#adjust-for-hair) shows the result: its row
+# *not adjusted* has the points of the gap that we counted.
 
 
 # %%
@@ -327,9 +328,9 @@ assert all(np.isclose(in_error_rates(name), 100 * gap[name], atol=1e-4) for name
 
 # %% [markdown]
 # The errors of the null control do not depend on how a face looks, so any difference there is chance. Compare the other rows with it. An interval
-# that holds zero is compatible with equal rates. An
-# interval above zero in those rows tempts a reader to say that *skin makes the model worse*. Then one would collect more dark-skinned
-# faces for training. Look at the first figure again before you spend the money.
+# that contains zero is compatible with equal rates. An
+# interval above zero in those rows tempts a reader to say that *skin makes the model worse*, and to collect more dark-skinned
+# faces for training. For `plantskin` the sentence is true: we planted it ([chapter 2](02_face_world)). Look at the first figure again before you spend the money.
 
 # %% [markdown]
 # ## Who has short hair?
@@ -397,7 +398,7 @@ error_at_length = split[LEADING[1]].pivot_table("rate", "hair", "skin", observed
 (100 * error_at_length).style.format("{:.1f}").set_caption("Errors on women, in per cent")
 
 # %% [markdown]
-# ### Try it: a gap from hair alone
+# ### Try it: only hair matters
 #
 # Take a model on which skin has no effect, and only hair matters. Its error rates for short and long hair are those of the
 # diagram with the arrows ({numref}`fig-confounding`). Change how many of the dark-skinned women have short hair.
@@ -418,11 +419,12 @@ widgets.explorable(
 )
 
 # %% [markdown]
+# (adjust-for-hair)=
 # ## Adjust for hair
 #
 # The textbook answer is to adjust: add hair to the regression, so that women are compared at equal hair.
-# This works under three conditions. All confounders are known. They are measured without error. Each hair length
-# occurs with both skin colours. Here we can vary the second condition, because the world knows the true hair length.
+# This works under four conditions. All confounders are known. They are measured without error. The regression has the right form. Each hair
+# length occurs with both skin colours. Here we can vary the second condition, because we drew the faces and know their true hair length.
 
 # %%
 SWAPPED = 0.15
@@ -468,8 +470,8 @@ _ = axes[1].set_xlabel(
 )
 
 # %% [markdown]
-# Read each panel from top to bottom. Over the first three rows hair is measured better and better, so hair can take a larger part of the gap. What
-# is left over counts as skin's. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
+# Read each panel from top to bottom. Over the first three rows hair is measured better and better, so the regression can assign
+# more errors to hair. What remains of the gap counts as skin's, and it can be negative. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
 # The table sets the first row beside the last, also as the difference of error rates that the fit predicts.
 
 # %%
@@ -481,7 +483,7 @@ pd.concat({"log odds ratio": moved, "difference, points": implied}).round(2)
 
 # %% [markdown]
 # A negative coefficient says that dark skin goes with *fewer* errors at equal length. Is that true, or did the
-# adjustment take away too much? The regression cannot tell. Chapter 11 will compare its sign with the sign of the true effect, after the
+# adjustment take away too much? The regression cannot tell. [Chapter 11](11_who_was_right) will compare its sign with the sign of the true effect, after the
 # chapters before it have built the tools. One possible cause of a wrong sign can be counted here.
 
 # %%
@@ -527,7 +529,7 @@ first, last = (sign.get(value, "as many") for value in np.sign(moved[LEADING[1]]
 glue(
     "answer",
     Markdown(
-        f"**Counting cannot tell.** The {LEADING[1]} model errs on {percent(asked['rate']['dark'])} of "
+        f"**Counting cannot tell.** One of our classifiers ({LEADING[1]}, see below) errs on {percent(asked['rate']['dark'])} of "
         f"dark-skinned and on {percent(asked['rate']['light'])} of light-skinned women. But "
         f"{percent(share['female', 'dark'], 0)} of the dark-skinned and "
         f"{percent(share['female', 'light'], 0)} of the light-skinned women have short hair, so skin or "
@@ -547,7 +549,7 @@ glue(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} The other direction (10 minutes, medium)
+# ```{exercise} The other direction, 10 minutes, medium
 # :label: exercise-trap-simpson
 #
 # Could adjusting for hair *create* an association of skin with errors where the raw rates are equal? Invent
@@ -580,7 +582,7 @@ at_equal_hair
 # ```
 
 # %% [markdown]
-# ```{exercise} How noisy is noisy? (15 minutes, easy)
+# ```{exercise} How noisy is noisy? 15 minutes, easy
 # :label: exercise-trap-noise
 #
 # Repeat the adjustment for several shares of swapped labels, from zero to one half, and then for one. How

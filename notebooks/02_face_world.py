@@ -38,7 +38,7 @@
 # | **Unit** | one drawn face, or one latent code that stands for it |
 # | **Intervention** | setting a parameter of the renderer by hand, written $\mathrm{do}(\cdot)$ |
 # | **Held fixed** | all other parameters, also light, pose and background |
-# | **Outcome and who labels it** | a model's answer to "is this face perceived as male?"; the label is the drawn gender |
+# | **Outcome and who labels it** | a model's answer to "is this face perceived as male?"; the label is the gender that the face was drawn with |
 # | **Estimand** | error rate of each model on unseen faces of its own population |
 # | **Tolerance and n** | the tolerance of the audit is fixed in a plan before any model is trained |
 # | **Decision at stake** | is this world a fair testing ground for audits? |
@@ -114,8 +114,8 @@ SHOWN = ("hair_length", "skin_colour", "gender")
 rows = np.concatenate([sweep(name, 5) for name in SHOWN])
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of five pictures of one drawn face. In the first row the hair grows from shaved to long, in the second the skin darkens, in the third the shape of the face changes from feminine to masculine. Pose, light and all else stay."}, "figure": {"name": "fig-world-sweeps", "caption": "One drawn face. In each row one attribute moves through its whole range, and every other parameter is held."}}
-row_names = ["hair\nlength", "skin\ncolour", "perceived\ngender"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of five pictures of one drawn face. In the first row the hair grows from shaved to long, in the second the skin darkens, in the third the shape of the face changes from feminine to masculine. Pose, light and all else stay."}, "figure": {"name": "fig-world-sweeps", "caption": "One drawn face. In each row one attribute moves through its whole range, and every other parameter is held. Gender is the drawn one, the shape of the face."}}
+row_names = ["hair\nlength", "skin\ncolour", "gender\n(shape)"]
 figure = figures.gallery(draw(rows, "sweeps"), 5, ["low", "", "middle", "", "high"], row_names)
 figure.set_size_inches(PHONE, 3.2)
 _ = figure.suptitle(
@@ -129,7 +129,8 @@ _ = figure.suptitle(
 # a meaning. There are attributes such as age or hair length. There is the scene: pose, light, background. And there is
 # identity: the shape of eyes, nose and jaw. To set a parameter by hand is an {term}`intervention`, written $\mathrm{do}(\cdot)$.
 # It changes one column and keeps all others. Here `base` is the face
-# of {numref}`fig-world-sweeps`. Unfold the table to see all parameters.
+# of {numref}`fig-world-sweeps`. The table lists all parameters. Fitzpatrick's scale has six types of
+# skin. The unit *turn* is once round the circle of colours.
 
 # %%
 long_haired = do(base, hair_length=0.9)
@@ -171,7 +172,7 @@ kinds = {
     "light": [do(base, light_azimuth=side, light_power=0.9) for side in (-80, -30, 30, 80)],
 }
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of four pictures of one drawn face: four hair styles, from straight to covered by a cloth; four ancestry points, with other shapes of the face at one skin colour; four turns of the head; four directions of the light with its shadows."}, "figure": {"name": "fig-world-scene", "caption": "The same face with other hair styles, ancestry, pose and light. In each row one group of parameters changes."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of four pictures of one drawn face: four hair styles, from straight to covered by a cloth; four ancestry points, with other shapes of the face at one skin colour; four turns of the head; four directions of the light with its shadows."}, "figure": {"name": "fig-world-scene", "caption": "The same face with other hair styles, ancestry, pose and light. In each row one group of parameters changes. Ancestry: the average, then the three reference points."}}
 pictures = draw(np.concatenate([np.concatenate(faces) for faces in kinds.values()]), "scene")
 figure = figures.gallery(pictures, 4, row_labels=[*kinds])
 figure.set_size_inches(PHONE, 4.9)
@@ -182,8 +183,9 @@ _ = figure.suptitle("Hair, ancestry, pose and light can be set as well", fontsiz
 #
 # Generators such as StyleGAN2 {cite}`stylegan2` take a long vector instead of parameters, the {term}`latent code`.
 # Its entries have no names. In networks trained on photographs, attributes lie along directions of that space. The
-# directions are correlated, because attributes are correlated in photographs. This is {term}`entanglement`. Our default
-# {term}`generator` copies it: every parameter is a smooth function of its own direction in the code $w$.
+# values along these directions are correlated, because attributes are correlated in photographs. This is {term}`entanglement`. Our default
+# {term}`generator` copies it: every parameter is a smooth function of the code's coordinate along its own direction.
+# The code is called $w$.
 
 # %%
 generator = faceworld.load_generator("known-truth", device, figure_size)
@@ -191,7 +193,7 @@ codes = generator.sample(2000, seed)
 world = facerender.to_frame(generator.parameters(codes))
 
 # %% [markdown]
-# We chose which attributes go together. The matrix lists our choices. Men have shorter hair and beards. Makeup
+# We chose which attributes go together. The matrix lists our choices. Men have beards and shorter hair. Makeup
 # and earrings go with women. These are stereotypes, and we planted them because photographs contain them.
 # An audit has to work in spite of them.
 
@@ -200,7 +202,7 @@ tied = [*ATTRIBUTE_PARAMETERS[:-1], "earrings"]
 at = [known_truth.LATENTS.index(name) for name in tied]
 planted = pd.DataFrame(known_truth.correlations()[np.ix_(at, at)], tied, tied)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive. Gender grows from female to male, skin colour from light to dark."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie drawn gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive. Gender grows from female to male, skin colour from light to dark."}}
 # Computed by faceworld.known_truth.correlations.
 below_diagonal = planted.where(np.tri(len(tied), k=-1, dtype=bool)).iloc[1:, :-1]
 axis = figures.heatmap(below_diagonal, ax=plt.figure(figsize=(PHONE, 4.9)).gca())
@@ -217,10 +219,10 @@ assert np.abs(drawn_codes - planted).to_numpy().max() < 0.1, "codes do not follo
 # %% [markdown]
 # ## Five populations
 #
-# A data set is a habit of choosing faces. Each of our populations copies *which attributes go together* in a well-known data
-# set, and uses none of its images. Three serve for training. One imitates the Pilot Parliaments Benchmark (PPB)
-# {cite}`gender-shades`, on which chapter 1 counts. The last one imitates FFHQ, the
-# photographs behind StyleGAN2.
+# A data set is a habit of choosing faces. Four of our populations copy *which attributes go together* in a well-known data
+# set, and use none of its images. Three serve for training: one imitates CelebA {cite}`celeba`, one FairFace {cite}`fairface`, and
+# `plantskin` is our invention. One imitates the Pilot Parliaments Benchmark (PPB) {cite}`gender-shades`, on which chapter 1 counts. The last one
+# imitates FFHQ, the photographs behind StyleGAN2.
 
 # %%
 samples = {name: populations.sample(name, 6, seed) for name in populations.POPULATIONS}
@@ -235,9 +237,10 @@ _ = figure.suptitle("Six faces drawn from each population", fontsize=13)
 
 # %% [markdown]
 # The table gives some of the planted shares. Look at short-haired women: only in the PPB-like population does
-# their share differ much between light and dark skin. This one cell makes the trap of [chapter 1](01_observational_audit).
+# their share differ much between light and dark skin. This one difference makes the trap of [chapter 1](01_observational_audit).
+# These are planted shares. Chapter 1 counts what raters see: tied or covered hair looks short, and raters err.
 #
-# All shares are our choice. We set two of them, short-haired women and long-haired men, so that models of this size show
+# All shares are our choice. We tuned two kinds, those of short-haired women and of long-haired men, so that models of this size show
 # the papers' pattern. We looked at true effects and error rates for this, and never at an estimate.
 
 # %%
@@ -259,7 +262,7 @@ assert dark_length < light_length
 # %% [markdown]
 # ## The models that we audit
 #
-# We train one gender classifier on each training population, as {cite:t}`transects` do. It sees an image and answers
+# We train one gender classifier on each training population, as {cite:t}`transects` do (below: the *transects paper*). It sees an image and answers
 # with a probability that the face is perceived as male. The share of men is that of the population, so it is not always one
 # half. Some faces are held out of the training to measure errors.
 
@@ -375,7 +378,7 @@ by_skin = (male[-1] - male[0]).mean()
 # %% tags=["remove-cell"]
 _ = stage.save("synopsis.parquet", pd.DataFrame(said))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns, from shortest to longest) and four skin colours (rows, from light to dark). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
 # Computed by faceworld.networks.classifiers.predict.
 titles = [f"male: {p:.2f}" for p in male.ravel()]
 figure = figures.gallery(draw(grid, "synopsis"), 4, titles, ["light", "", "", "dark"])
@@ -396,14 +399,14 @@ _ = figure.suptitle(
 # ## Two controls
 #
 # We test the method on models whose bias is known. The first control, `plantskin`, has a planted bias: in its
-# training faces dark skin goes with men. The bias is opposite for women and men, so that an average over
-# both hides it. An audit has to find it. The table counts its training faces.
+# training faces dark skin goes with men. The bias is opposite for women and men: dark-skinned women are often taken for men, light-skinned
+# men for women. So an average over both hides it. An audit has to find it. The table counts its training faces.
 
 # %%
 of_plant = samples["plantskin"].frame[:n_train]
 skin = np.where(of_plant["skin_colour"] > 0.5, "dark skin", "light skin")
 gender = of_plant["gender"].map({0: "women", 1: "men"})
-pd.crosstab(gender, skin, rownames=["perceived gender"], colnames=["skin colour"])
+pd.crosstab(gender, skin, rownames=["drawn gender"], colnames=["skin colour"])
 
 # %% [markdown]
 # The second is the {term}`null control`. It errs at one rate, independently of the face. An audit that finds an
@@ -450,14 +453,15 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# The world would be a poor testing ground if setting one parameter moved another one, if the models guessed on unseen
-# faces, or if the null control showed more differences than chance allows. Tests of the package check the first. The error
+# The world would be a poor testing ground if setting one parameter changed the value of another one, if the models guessed on unseen
+# faces, or if the null control showed more differences than chance allows. Tests of the package check the first. A
+# look may still change: age greys the hair. The error
 # rates above answer the second, and [](10_matched_pairs) the third.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} A face of your own (10 minutes, easy)
+# ```{exercise} A face of your own, 10 minutes, easy
 # :label: exercise-world-face
 #
 # Draw an elderly woman with long, curly, light hair, lit from above. Which parameters did you set, and how many did
@@ -504,7 +508,7 @@ pd.Series(moved, name="mean change of a pixel").rename_axis("age").round(3)
 # ```
 
 # %% [markdown]
-# ```{exercise} A population without a trap (15 minutes, medium)
+# ```{exercise} A population without a trap, 15 minutes, medium
 # :label: exercise-world-population
 #
 # `populations.POPULATIONS["ppb-like"]` is a data class. Make a variant in which hair length and skin colour are

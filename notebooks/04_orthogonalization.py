@@ -52,7 +52,8 @@
 #
 # One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
 # colour. Above the faces: their signed distance from the plane. In the title: how far the shape of the face moves in gender between both
-# ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
+# ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of {cite:t}`transects`
+# (below: the *transects paper*): of a few dozen new faces, the adult with little makeup whose gender moves most along the raw normal of hair length.
 # Drawn under [](#raw-against-dual).
 # ```
 
@@ -106,7 +107,7 @@ def walked(pictures: np.ndarray, values: np.ndarray, labels: list[str], title: s
 # The normal is the shortest way to change a decision value, and earlier work walks along it {cite:p}`interfacegan`. But
 # normals of two attributes are seldom at right angles. A step of one along a normal then also changes the decision value of the
 # other attribute, by the cosine of the angle between both. For normals of length one, the dot product gives this cosine. The table has
-# what one step along the normal of hair length does. A minus means more female, less beard, less makeup, younger.
+# what one step along the normal of hair length does. A minus means more female, less beard, less makeup, younger, lighter skin.
 
 # %%
 generator = load_generator("known-truth", device=device)
@@ -249,23 +250,10 @@ widgets.side_by_side(
 )
 
 # %% [markdown]
-# ### The price is a longer step
-#
-# A dual vector uses only the part of its normal that the other normals do not share. So it must go
-# further for the same change. The table has this factor, compared with a step along the normal. It is the square root of the
-# {term}`variance inflation factor <VIF>` (VIF), which is known from regression. Long steps lead away from the faces that the
-# generator knows. Two attributes that always occur together would make the price infinite. `dual_basis` then stops and names them.
-
-# %%
-vif = orthogonalization.variance_inflation(normals)
-price = pd.DataFrame({"VIF": vif, "step length": np.sqrt(vif)}, [*map(charts.spaced, names)])
-price.round(2)
-
-# %% [markdown]
 # ### Try it: two normals and their dual vectors
 #
 # Two normals of length one meet at an angle that you choose. Dashed arrows are their dual vectors. The slider
-# starts at a right angle, where each dual vector equals its normal. Watch how long the dashed arrows get.
+# starts at a right angle, where each dual vector equals its normal. Watch the lengths of the dashed arrows.
 
 # %% tags=["hide-input"]
 widgets.explorable(
@@ -280,6 +268,19 @@ widgets.explorable(
         f"Angles above 90° do the same. The drawing above has {np.degrees(np.arccos(rho)):.0f}°: try it.",
     },
 )
+
+# %% [markdown]
+# ### The price is a longer step
+#
+# A dual vector uses only the part of its normal that the other normals do not share. So it must go
+# further for the same change. The table has this factor, compared with a step along the normal. It is the square root of the
+# {term}`variance inflation factor <VIF>` (VIF), which is known from regression. Long steps lead away from the faces that the
+# generator knows. Two attributes that always occur together would make the price infinite. `dual_basis` then stops and names them.
+
+# %%
+vif = orthogonalization.variance_inflation(normals)
+price = pd.DataFrame({"VIF": vif, "step length": np.sqrt(vif)}, [*map(charts.spaced, names)])
+price.round(2)
 
 # %% [markdown]
 # (erratum-algorithm-2)=
@@ -355,7 +356,8 @@ assert by_order[~early].abs().min() > 0.05
 
 # %% [markdown]
 # If gender comes before hair length, the leak is gone. If it comes after, most of the leak stays. An analyst who happened to
-# list gender first would see no problem. The dual basis is the same for every order.
+# list gender first would see no problem with this pair. Then the vector of gender still moves hair: see the first row of the middle matrix in
+# {numref}`fig-leakage`. The dual basis is the same for every order.
 
 # %% [markdown]
 # ## Does the face change as intended?
@@ -407,7 +409,7 @@ table = pd.DataFrame(
     for measured in MEASURED
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. Cells in the colour of 0.0 on the bar are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
 # Computed by faceaudit.latents.orthogonalization.leakage and
 # faceaudit.latents.orthogonalization.off_target.
 KINDS = {"raw": "raw normals", "printed": "printed algorithm", "dual": "dual basis"}
@@ -468,6 +470,10 @@ def without_fifth(part: int) -> dict[str, float]:
 
 # %%
 fifths = pd.DataFrame(map(without_fifth, range(FIFTHS)))
+by_kind = {KINDS[kind]: (off[kind].mean, jackknife_error(fifths[kind])) for kind in KINDS}
+pd.DataFrame(by_kind, ["mean leakage", "standard error"]).T.round(3)
+
+# %%
 dual_to_raw = off["dual"].mean / off["raw"].mean
 
 
@@ -515,8 +521,8 @@ claim(
 
 # %% [markdown]
 # Should an audit keep perception or shape? That depends on its question, and algebra cannot decide it. The second source shows
-# with age. Children wear neither beards nor makeup in this world. So a walk towards a younger age keeps the decision values, and takes both
-# away in the faces: a linear direction cannot separate a cause from its effect.
+# with age. Children wear neither beards nor makeup in this world. So a walk towards a younger age removes beard and makeup from the face,
+# although their decision values stay the same: a linear direction cannot separate a cause from its effect.
 
 # %% [markdown]
 # ## Attributes without a plane still move
@@ -650,9 +656,9 @@ glue(
     "answer",
     Markdown(
         "**Walk along the dual basis: each of its vectors changes one decision value and keeps the others exactly.** "
-        f"In the faces a little still moves. Scales of attributes run from zero to one. For each unit that a walk changes its own attribute, other annotated attributes change by {off['raw'].mean:.3f} units on average along "
-        f"raw normals, by {off['printed'].mean:.3f} by the algorithm as the paper prints it, whose result depends on the order of the attributes, and by {off['dual'].mean:.3f} along "
-        f"the dual basis. The price is a step that is up to {price['step length'].max():.1f} times as long as along a normal. Attributes that "
+        f"In the faces a little still moves. Scales of attributes run from zero to one. The mean absolute change of another annotated attribute, for each unit of the attribute that a walk changes, is {off['raw'].mean:.3f} along "
+        f"raw normals and {off['dual'].mean:.3f} along the dual basis. The algorithm as the paper prints it gives {off['printed'].mean:.3f}, and this number depends on the order of the attributes. "
+        f"The price is a step that is up to {price['step length'].max():.1f} times as long as along a normal. Attributes that "
         "raters were not asked about, such as earrings, still move."
     ),
     display=False,
@@ -661,14 +667,13 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# If the dual basis leaked as much as the raw normals, the fitted planes would be the problem. In this run leakage grows
-# with the length of the walk, as the table above has it. So one basis serves short walks only, and [](05_transect_generation)
-# corrects faces where they arrive. [](06_annotation_ingestion) compares seen with true attributes.
+# If the dual basis leaked as much as the raw normals, the fitted planes would be the problem. Leakage depends on
+# the length of the walk, as the table of walks shows. So [](05_transect_generation) corrects faces where they arrive. [](06_annotation_ingestion) compares seen with true attributes.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Two attributes by hand (10 minutes, medium)
+# ```{exercise} Two attributes by hand, 10 minutes, medium
 # :label: exercise-two-attributes
 #
 # Two unit normals have the cosine $\rho$. Write down the dual vector of the first and its length. Compare with the
@@ -698,11 +703,10 @@ f"length {np.sqrt(v_1 @ v_1):.2f} for two attributes, {np.sqrt(vif[hair]):.2f} f
 # ```
 
 # %% [markdown]
-# ```{exercise} Only the axes of the grid? (10 minutes, medium)
+# ```{exercise} Only the axes of the grid? 10 minutes, medium
 # :label: exercise-only-the-grid
 #
-# A {term}`transect` varies hair length, skin colour and gender. Why avoid the normals of facial hair, makeup, age and smiling as
-# well? Build the dual basis of the three axes alone and look at the four other decision values.
+# A {term}`transect` varies hair length, skin colour and gender. Why hold facial hair, makeup, age and smiling fixed as well? Build the dual basis of the three axes alone and look at the four other decision values.
 #
 # **Check:** the new steps are shorter, and the four others move.
 # ```
@@ -713,7 +717,7 @@ f"length {np.sqrt(v_1 @ v_1):.2f} for two attributes, {np.sqrt(vif[hair]):.2f} f
 # ```
 #
 # The others would move, and the audit would count their effects as effects of the axes. To hold them costs step
-# length. Whether it is *right* depends on the question: the total effect of looking male includes a beard more often.
+# length. Whether it is *right* depends on the question: the total effect of looking male includes more beards.
 
 # %% tags=["solution"]
 three = [names.index(name) for name in AXES]
@@ -728,7 +732,7 @@ moved.rename(index=charts.spaced, columns=charts.spaced).round(2)
 # ```
 
 # %% [markdown]
-# ```{exercise} A lucky order (10 minutes, easy)
+# ```{exercise} A lucky order, 10 minutes, easy
 # :label: exercise-lucky-order
 #
 # Which order of the attributes makes the printed algorithm look best for a transect in hair length alone? Does such an

@@ -23,7 +23,7 @@
 # %% [markdown]
 # ## Question
 #
-# The upper row changes everything at once, so it cannot say which attribute moves a model. How do we
+# In {numref}`fig-question` the upper row changes everything at once, so it cannot say which attribute moves a model. How do we
 # make rows like the lower one for thousands of faces, and keep earrings too? How near do the faces come to
 # their targets?
 #
@@ -111,7 +111,7 @@ def legible(gallery: plt.Figure, title: str) -> None:
 # %% [markdown]
 # The first figure compares random faces with matched ones. From a pool of plain adult faces we take the four that lie
 # nearest to four combinations of skin colour and hair length. Then we move the first of them to the same four
-# combinations.
+# combinations, by the {term}`paper's recipe`: that of {cite:t}`transects`, below the *transects paper*.
 
 # %%
 generator = load_generator("known-truth", device=device)
@@ -161,15 +161,15 @@ def apart(codes: np.ndarray) -> pd.Series:
 moved = apart(matched)
 random_pairs = apart(pool[nearest]).mean()
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, such as hair colour and earrings. The experiment of this chapter keeps these two as well. SD: standard deviations among sampled faces."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them, of a pool of sampled faces the nearest to each combination. Below: the first of them, moved to the same four combinations of skin and hair by the paper's recipe. That recipe keeps the attributes that raters are asked about. Others move along, such as hair colour and earrings. The experiment of this chapter keeps these two as well. SD: standard deviations among sampled faces."}}
 # Computed by apart (above); the matched faces by faceaudit.latents.transects.grid.
 rows = np.concatenate([pool[nearest], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
-most = [f"{in_words(name)} {by:.1f} SD" for name, by in moved.nlargest(2).items()]
+most = [f"{in_words(name)} {by:.1f}" for name, by in moved.nlargest(2).items()]
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
 title = (
     f"Other attributes differ by {random_pairs:.1f} SD on average between\nrandom faces, by {moved.mean():.1f} between "
-    f"matched ones\n(most: {' and '.join(most)})"
+    f"matched ones\n(most in the lower row: {', '.join(most)})"
 )
 legible(figure, title)
 
@@ -182,8 +182,7 @@ legible(figure, title)
 # along vectors of the {term}`dual basis`. The next figure shows both moves for two attributes. In the code `planes`
 # are the fitted hyperplanes of [](03_direction_fitting), and `dual` has the dual vectors of [](04_orthogonalization).
 #
-# Only adults take part, with a margin above the score of age at which later chapters call a face an adult. The next
-# cells choose the faces of the figures.
+# Only adults take part: later chapters call a face an adult from a score of age of 0.4, and `ADULT` adds a margin.
 
 # %%
 ADULT = 0.45  # predicted score of age from which a face takes part
@@ -294,7 +293,7 @@ projection = {
     for name, codes in {"sampled": some, "projected": neutral}.items()
 }
 projection = pd.DataFrame(projection, ["largest decision value", "distance of two faces"])
-projection.T.style.format("{:.2g}")
+(projection.T.round(9) + 0).style.format("{:.2g}")
 
 # %% tags=["remove-cell"]
 assert projection.loc["largest decision value", "projected"] < 1e-10
@@ -370,9 +369,8 @@ gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, above)
 legible(gallery, f"One attribute grows in each row:\ndual vectors of {len(SPANS)} attributes")
 
 # %% [markdown]
-# The slider has the same transects in finer steps. Look for what else
-# changes: a beard that thins as makeup appears, hair that changes its colour with the skin, earrings that
-# come and go. Each of these is {term}`leakage`.
+# The slider has the same transects in finer steps. Look for what else changes, such as earrings or the colour of hair. Each such change
+# is {term}`leakage`.
 
 # %% tags=["hide-input"]
 spoken = [*map(in_words, SPANS)]
@@ -390,12 +388,12 @@ widgets.attribute_explorer(
 # hand. They should be seen by everybody, and lie clear of the ranges that [](07_pruning) drops as
 # ambiguous. A very long level of hair would look unusual on faces perceived as male, so we stop earlier.
 #
-# We call the transects of one recipe an {term}`arm` of the experiment. This section makes the *papers* arm, by the {term}`paper's recipe`. The next
+# We call the transects of one recipe an {term}`arm` of the experiment. This section makes the arm of the paper's recipe (*papers* in files). The next
 # section makes the {term}`main arm`, which later chapters audit.
 #
 # | Arm | What differs | Who can make it |
 # |---|---|---|
-# | *papers* | the {term}`paper's recipe`: the dual basis of seven attributes and the right length of steps, without a correction | everybody with a generator and raters |
+# | *paper's recipe* | the dual basis of seven attributes and the right length of steps, without a correction | everybody with a generator and raters |
 # | *main* | raters and measures bring the faces to their targets | everybody who also has measures |
 # | *drawn* | the main arm's faces, with beard and makeup as they were drawn | as the main arm |
 # | *exact* | true hyperplanes and directions, at the main arm's median {term}`doses <dose>` | this world alone |
@@ -408,7 +406,7 @@ AXES = list(DISTANCES)
 
 # %% [markdown]
 # Facial hair and makeup are held low. A step in perceived gender keeps them, so a bearded man would become
-# a bearded woman, whom few people see as a woman. The design therefore asks a narrow question: the effect
+# a bearded woman, whom few people see as a woman. The design therefore estimates a narrow effect, that
 # of gendered *shape*, plus what leaks. The *drawn* arm leaves beard and makeup alone, and
 # [](n10_direct_effects) compares both arms.
 
@@ -509,12 +507,12 @@ glue("gpu", Markdown(gpu), display=False)
 
 # %% [markdown]
 # The targets are mean scores $y$ of raters, from zero to one. The goal of a level is near the score that
-# the paper's step reaches, and beard and makeup are to be little. The directions are the second set of
+# the paper's step reaches, and beard and makeup should be low. The directions are the second set of
 # [](03_direction_fitting):
 #
 # - Raters judge gender on *crops*, pictures that are cut so that hair is hidden.
 # - The directions keep all attributes that raters are asked about or that automatic measures see.
-# - Decision values are no distances here. They are *logits* of scores: the logarithm of $y / (1 - y)$.
+# - Decision values are not distances here. They are *logits* of scores: the logarithm of $y / (1 - y)$.
 
 # %%
 GOALS = {"skin_colour": (0.19, 0.86), "hair_length": (0.18, 0.69), "gender": (0.06, 0.91)}
@@ -619,7 +617,7 @@ moved = pd.DataFrame(moved, range(1, len(GAINS) + 1)).rename_axis("round")[AXES]
 moved.rename(columns=in_words).round(2)
 
 # %% [markdown]
-# The *drawn* arm has the same faces and steps, and gives each face its own beard and makeup back. For the papers and
+# The *drawn* arm has the same faces and steps, and gives each face its own beard and makeup back. For the paper's recipe and
 # the main arm we compare the true values of the parameters, by axis and level.
 
 # %%
@@ -695,13 +693,13 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 
 # %% [markdown]
 # Why these limits? They are our choice, made before a model was asked. Both lie above the values of
-# trial runs with other seeds. A [benchmark](benchmarks) repeats the experiment with new seeds.
+# trial runs with other seeds. A [benchmark of the instrument](benchmarks) repeats the experiment with new seeds.
 
 # %% [markdown]
 # How good are the effects that such an arm gives? The benchmark compares them with two truths. For the truth *at real
 # doses*, other faces of the same population get the doses of the transects, which differ a little from face to face. For the
-# truth *at one dose*, all faces get the intended dose, the median of what faces got. [](11_who_was_right) and the tour use
-# this one. The table has the share of cells whose interval held each truth. A real study may do worse at one dose,
+# truth *at one dose*, all faces get the intended dose, the median of what faces got. [](11_who_was_right) and [the tour](tour) use
+# this one. A real study may do worse at one dose,
 # because the goals of the benchmark were set with knowledge of the world.
 
 
@@ -723,14 +721,14 @@ TRUTHS = ["truth at real doses", "truth at one dose"]
 coverage = pd.DataFrame(truths | {"smallest": in_percent(smallest)}, TRUTHS).T
 runs = {name: len(record["facts"]["seeds"].split(",")) for name in truths}
 coverage["runs"] = pd.Series(runs | {"smallest": len(record_of_costs["facts"]["seeds"].split(","))})
-coverage.rename(
-    {"papers": "paper’s recipe", "calibrated": "main arm", "smallest": "cheapest design"}
-)
+of_designs = {"papers": "paper’s recipe", "calibrated": "main arm", "smallest": "cheapest design"}
+shown = coverage.rename(of_designs)
+shown.style.set_caption("Share of 95% intervals of effects that contain the truth")
 
 # %% [markdown]
 # First the leaks. Raters judge the audit's transects once more. Automatic measures are free, so they are taken
-# of five times as many fresh faces. The fresh faces are not moved towards the median, and the hair of a few is tied or covered. The table has the largest leaks. Its numbers are upper limits: the leak
-# itself is very likely smaller. All must lie below the first limit.
+# of five times as many fresh faces. The fresh faces are not moved towards the median, and the hair of a few is tied or covered. The table has the largest leaks. All its
+# upper limits must lie below the first limit of the gate.
 
 # %%
 cells = main[:, None] + steps
@@ -746,13 +744,14 @@ leaked = leaked.drop([(name, name) for name in AXES])  # an axis is to move itse
 
 # %%
 limits = leaked.pivot_table("upper", "attribute", "axis")[AXES]
-largest = limits.loc[limits.max(axis=1).nlargest(4).index].rename(index=in_words, columns=in_words)
-largest.rename_axis(index="upper limit of the leak", columns="along").round(3)
+largest = limits.loc[limits.max(axis=1).nlargest(4).index].rename(index=in_words)
+largest = largest.rename(columns=lambda name: f"along {in_words(name)}").rename_axis(columns=None)
+largest.style.format("{:.3f}").set_caption("Upper limit of the leak (95%), in SD")
 
 # %% [markdown]
 # Then the doses. The raters' noise is taken out of these SDs. The second column has upper limits of the same
 # kind, and all must lie below the second limit. The last column is known in this world alone, in units of the true
-# parameter.
+# parameter. The two SDs are on different scales.
 
 # %%
 faces = parameters_of(cells).cpu()
@@ -778,7 +777,7 @@ Markdown(
 )
 
 # %% [markdown]
-# Can a real study pay for this? The table counts the answers of the simulated raters, at the price of an answer in the
+# What would a real study pay for this? The table counts the answers of the simulated raters, at the price of an answer in the
 # transects paper. The last row is the cheapest design of the benchmark, before its gate. It held the truth at one dose
 # less often (table above). The sorting of faces by loose hair is not counted.
 
@@ -789,12 +788,13 @@ answers = {
     "rounds": len(GAINS) * n_transects * 8 * n_raters * len(unit),
     "gate": n_transects * 8 * n_raters * len(unit),
 }
-bill = pd.Series(answers | {"cheapest design": smallest["answers"]}, name="answers").to_frame()
+in_all = {"main arm, all of these": sum(answers.values()), "cheapest design": smallest["answers"]}
+bill = pd.Series(answers | in_all, name="answers").to_frame()
 bill["dollars"] = bill["answers"] * smallest["dollars"] / smallest["answers"]
 bill.style.format("{:,.0f}")
 
 # %% [markdown]
-# The [benchmark](instrument-costs) compares this design with others, and [](16_planning) has the bill of the main arm at a higher price,
+# The [benchmark of costs](instrument-costs) compares this design with others, and [](16_planning) has the bill of the main arm at a higher price,
 # which leaves room for a platform's share.
 #
 # The gate is blind to attributes that are neither asked about nor measured, such as the style of hair, and to
@@ -821,7 +821,7 @@ for arm in step:
 
 # %%
 moved = pd.DataFrame({"other style of hair": switched, "length of the step": step})
-moved.rename({"fitted": "main"}).style.format(
+moved.rename({"fitted": "main arm", "papers": "paper’s recipe"}).style.format(
     {moved.columns[0]: "{:.1%}", moved.columns[1]: "{:.1f}"}
 )
 
@@ -887,7 +887,7 @@ parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(base
 
 # %% [markdown]
 # How much moves along in each arm? Within each transect we take the range of every parameter that is
-# *off* the axes, and average it over transects. The table has the parameters that move most in the papers arm, in standard
+# *off* the axes, and average it over transects. The table has the parameters that move most by the paper's recipe, in standard
 # deviations among sampled faces. *Ancestry x* and *y* are two parameters that shape the face.
 
 # %%
@@ -903,7 +903,7 @@ ranges = pd.DataFrame({arm: table.mean() / unit[table.columns] for arm, table in
 ranges = ranges.drop("hair_style")  # its values have no order
 most = ranges["papers"].drop("artefacts").nlargest(8).index
 largest = ranges.loc[[*most, "artefacts"]]
-largest.rename(index=in_words, columns={"fitted": "main"}).round(3)
+largest.rename(index=in_words, columns={"fitted": "main", "papers": "paper’s recipe"}).round(3)
 
 # %%
 truth = facerender.to_frame(parameters["exact"])
@@ -920,7 +920,7 @@ assert within["exact"]["artefacts"].mean() < 0.005
 # %% [markdown]
 # In the exact arm everything off the axes stays where it is, with one exception in the last row. Codes
 # far from the centre of the latent space look a little more artificial, and a step changes that distance.
-# In the papers arm, directions hold the attributes that were annotated. The others go with the axes as
+# By the paper's recipe, directions hold the attributes that were annotated. The others go with the axes as
 # they do in the population. We count those that are not among the paper's questions.
 
 # %%
@@ -936,8 +936,8 @@ ahead = moves.loc[:, ~is_asked].iloc[:, 4] - moves.loc[:, is_asked].iloc[:, 3]
 
 # %% tags=["hide-input"]
 claim(
-    "Of the {most} parameters that move most in the papers arm, {free} "
-    "are not among the paper's questions: {names}. The first of them moves by {first:.1f} standard deviations, and by {main:.1f} in "
+    "Of the {most} parameters that move most by the paper's recipe, {free} "
+    "are not among the paper's questions: {names}. The first of them moves by {first:.2f} standard deviations, and by {main:.2f} in "
     "the main arm.",
     margins=[Margin(ahead.mean(), ahead.sem())],
     free=len(free),
@@ -951,7 +951,7 @@ claim(
 # ### Rendering
 #
 # All images of an arm go into one array on disk. An interrupted run goes on where it stopped. The array of the
-# main arm is `fitted_images.npy`.
+# main arm is `fitted_images.npy` (*fitted* is the main arm's name in files).
 
 # %%
 for arm, table in parameters.items():
@@ -982,7 +982,7 @@ legible(gallery, f"One face a row, in all eight cells:\nfour of {n_transects} tr
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Projecting twice (10 minutes, easy)
+# ```{exercise} Projecting twice, 10 minutes, easy
 # :label: exercise-projection-idempotent
 #
 # Show that projecting a projected code leaves it as it is. Show also that a step along the dual vector of
@@ -1017,7 +1017,7 @@ assert np.allclose(before, after)
 # ```
 
 # %% [markdown]
-# ```{exercise} Hold age at one value (15 minutes, medium)
+# ```{exercise} Hold age at one value, 15 minutes, medium
 # :label: exercise-hold-age
 #
 # One could hold age at one value for all transects. Here each face keeps its own. Make base faces of both
@@ -1049,7 +1049,7 @@ for kind, codes in {"own ages": own, "one age": one_age}.items():
     by_kind[kind] = (age.decision_values(codes).std(), np.ptp(ages, axis=1).max())
     assert by_kind[kind][1] < 1e-9
 by_kind = pd.DataFrame(by_kind, ["SD between transects", "largest range within one"])
-by_kind.T.style.format("{:.2g}")
+(by_kind.T.round(9) + 0).style.format("{:.2g}")
 
 # %% tags=["solution", "remove-cell"]
 assert np.ptp(age.decision_values(one_age)) < 1e-9 < age.decision_values(own).std()
@@ -1059,7 +1059,7 @@ assert np.ptp(age.decision_values(one_age)) < 1e-9 < age.decision_values(own).st
 # ```
 
 # %% [markdown]
-# ```{exercise} Other axes (20 minutes, hard)
+# ```{exercise} Other axes, 20 minutes, hard
 # :label: exercise-another-axis
 #
 # Build transects in age, smiling and makeup for a few faces. What has to change in the recipe for the
@@ -1135,9 +1135,9 @@ answer = (
     f"the faces arrive, and we correct the neutral points and, in {len(GAINS)} rounds, the steps.** So the faces of one level are more alike "
     "than by the paper's recipe. On the scale of gender, from zero to one, their standard deviations are "
     f"{narrow[0]:.2f} (female) and {narrow[1]:.2f} (male) instead of {wide[0]:.2f} and {wide[1]:.2f} in this run. Before any model is "
-    "asked, a test called the *gate* looks whether other attributes moved and whether the faces of one level are alike, and this run "
-    f"{'passes' if passed else 'does not pass'} it. In the runs of a benchmark, intervals of effects on such faces held their truth in "
-    f"{truths['calibrated'][0]} of cells, by the paper's recipe in {truths['papers'][0]}. If the truth gives all faces one dose, it is {truths['calibrated'][1]} and {truths['papers'][1]}. What the gate does not "
+    "asked, a test called the *gate* checks whether other attributes moved and whether the faces of one level are alike, and this run "
+    f"{'passes' if passed else 'does not pass'} it. In the runs of a benchmark, 95% intervals contained the true effect in "
+    f"{truths['calibrated'][0]} of the effects on such faces, and by the paper's recipe in {truths['papers'][0]}. If the true effect is computed with the same dose for all faces, these shares are {truths['calibrated'][1]} and {truths['papers'][1]}. What the gate does not "
     f"see can move more: in {switched['fitted']:.1%} of pairs that differ in skin, the style of hair differs, too."
 )
 glue("answer", Markdown(answer), display=False)

@@ -243,7 +243,8 @@ def tasks() -> Iterator[dict]:
 # %% [markdown]
 # Rejected assignments appear as cancelled ones, because Label Studio knows no rejection. A duplicate is a
 # second submission by one annotator about one image: the first answer counts, or eager annotators would
-# vote twice. The accounts must balance. The next cell counts the answers in the file and compares.
+# vote twice. The accounts must balance. The next cell counts the answers in the file and compares. A cancelled
+# visit carries no answers, a rejected one eight.
 
 # %%
 counted = Counter()
@@ -287,8 +288,8 @@ stage.save("annotations.parquet", tidy)
 
 # %% [markdown]
 # The score of an image is its mean level divided by the highest level, from zero to one. The label that
-# models are judged by is the majority's perceived gender: one if the mean score is at least a half. A face
-# exactly in between must fall on one side. [](07_pruning) removes such faces and asks for the price.
+# models are judged by is one if the mean score of gender is at least a half. We call it the *majority label*;
+# a mean can differ from a vote. A face exactly in between must fall on one side. [](07_pruning) removes such faces and asks for the price.
 
 # %%
 scores = annotations.scores(tidy).reindex(index.index)
@@ -405,17 +406,17 @@ claim(
 
 # %% [markdown]
 # So a low alpha is no verdict on annotators. It is a warning about estimates: where true scores hardly vary,
-# noise makes up most of the observed variation. An effect that is regressed on such scores shrinks towards
-# zero, roughly by the ICC. An attribute that varies little cannot be audited well by any crowd.
+# noise makes up most of the observed variation. An effect that is regressed on such scores is multiplied
+# roughly by the ICC. An attribute that varies little cannot be audited well by any crowd.
 
 # %% [markdown]
 # ## Does anybody answer at random?
 #
 # A few members of the crowd may hardly look. To find them we compare every answer with the mean of the
 # *others'* answers to the same question, in units of the scale, and average the distances for each rater.
-# This works without knowing the right answer. A rater is *flagged* who lies more than three robust standard
-# deviations (from the median distance to the median) above the median rater {cite:p}`median-deviation`. Times and
-# gold questions play no part in the flag.
+# This works without knowing the right answer. A rater is *flagged* whose mean distance lies more than three
+# robust standard deviations above that of the median rater. A robust standard deviation comes from the median
+# distance to the median {cite:p}`median-deviation`. Times and gold questions play no part in the flag.
 
 # %%
 CUT = 3
@@ -458,7 +459,8 @@ for name, (members, marker, colour, place, side) in GROUPS.items():
     ax.text(*place, f"{name},\nn = {len(some)}", **text)
 ax.axvline(limit, color=figures.BLACK, linestyle="--", linewidth=1)
 ax.set_ylim(top=1.25 * ax.get_ylim()[1])
-ax.text(limit, 0.9 * ax.get_ylim()[1], " flagged →", fontsize=10)
+place = (limit, 0.9 * ax.get_ylim()[1])
+ax.annotate("flagged →", place, (6, 0), textcoords="offset points", fontsize=10)
 ax.set(xlabel="mean distance from the others, share of scale", ylabel="seconds per answer")
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
 
@@ -509,7 +511,7 @@ relabelled = error_rates.majority(annotations.scores(without)["gender"])
 moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
 alphas = pd.DataFrame({"all raters": agreement["alpha"], "without flagged": fewer["alpha"]})
 alphas["gain"] = alphas["without flagged"] - alphas["all raters"]
-note = f"Alpha. The label of gender changes for {moved} of {len(relabelled):,} images."
+note = f"Alpha. The label of gender changes for {moved} of {len(relabelled):,} images. Gains are computed before rounding."
 alphas.rename(charts.spaced).style.format("{:z.2f}").set_caption(note)
 
 # %% [markdown]
@@ -589,7 +591,7 @@ matrix = pd.DataFrame({axis: table.mean() for axis, table in changes.items()}).T
 
 # %% [markdown]
 # Transects are the independent units, so intervals come from the spread between transects. The figure shows
-# the largest of many changes, so we widen the intervals until all pairs together hold their truth
+# the largest of many changes, so we widen them: with 95% probability all intervals hold their truth
 # ({term}`Bonferroni <Bonferroni's rule>`). Only a known world can answer the next question: is a leak in the picture, or in the eye? The
 # diamonds are the same changes in the scores that the images really show.
 
@@ -617,8 +619,9 @@ title = f"The largest leak is {largest:+z.3f} as seen and\n{really.iloc[0]:+z.3f
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 
 # %% [markdown]
-# Where estimate and diamond agree, the leak is in the images: directions that were fitted to finitely many
-# noisy answers point slightly astray. More raters cannot average it away. {cite:t}`transects` annotate every
+# Look for intervals that leave out zero. Where estimate and diamond agree, such a leak is in the images:
+# directions that were fitted to finitely many noisy answers point slightly astray. More raters of the transects
+# cannot average it away. {cite:t}`transects` annotate every
 # attribute, so that the analysis can adjust for it. That reaches as far as the questions do: hair colour and
 # earrings are not asked about.
 
@@ -656,7 +659,7 @@ claim(
 before = crowd.perceived(shown)["skin_colour"]
 tenth = pd.qcut(before.rank(method="first"), 10, labels=False)
 bent = (scores["skin_colour"] - before).groupby(tenth).mean().iloc[[0, 9]]
-bent.set_axis(["lightest tenth", "darkest tenth"]).to_frame("seen − before").round(3)
+bent.set_axis(["lightest tenth", "darkest tenth"]).to_frame("seen − before noise").round(3)
 
 # %%
 generator = load_generator("known-truth", device=device)
@@ -670,7 +673,7 @@ plain_tidy = annotations.read_label_studio(stage.path("plain_export.json")).fram
 fakeness = annotations.scores(plain_tidy)["fakeness"]
 
 # %%
-fake = {"random": fakeness, "transects": scores["fakeness"]}
+fake = {"random faces": fakeness, "transects": scores["fakeness"]}
 fake = {name: (values >= 0.75).mean() for name, values in fake.items()}
 pd.Series(fake, name="likely fake").to_frame().style.format("{:.1%}")
 
@@ -699,13 +702,13 @@ _ = stage.save("fakeness_random.parquet", fakeness.to_frame())
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} One rater instead of all (15 minutes, medium)
+# ```{exercise} One rater instead of all, 15 minutes, medium
 # :label: ex-one-rater
 # From the ICC $r$ of the mean of all annotators, predict that of a single annotator by the Spearman–Brown
 # formula. For which attribute would you least like to rely on one person? Which attribute loses most, in
 # absolute terms and as a share?
 #
-# **Check:** from your single values, the formula leads back to the table's ICC.
+# **Check:** from your single values, the formula leads back to the ICC in `agreement`.
 # ```
 #
 # ```{solution-start} ex-one-rater
@@ -750,10 +753,10 @@ print(
 # ```
 
 # %% [markdown]
-# ```{exercise} Nominal agreement (10 minutes, easy)
+# ```{exercise} Nominal agreement, 10 minutes, easy
 # :label: ex-nominal
-# Compute alpha with `metric="nominal"` and compare it with the ordinal one. Why is it lower where answers
-# fall on neighbouring levels?
+# Compute alpha by `annotations.agreement_table` with `metric="nominal"`, and compare it with the default, which is
+# ordinal. Why is it lower where answers fall on neighbouring levels?
 #
 # **Check:** where ordinal alpha is near zero, the nominal one is near zero as well.
 # ```
@@ -777,12 +780,12 @@ both.rename(charts.spaced).round(2)
 # ```
 
 # %% [markdown]
-# ```{exercise} A scale upside down (15 minutes, medium)
+# ```{exercise} A scale upside down, 15 minutes, medium
 # :label: ex-polarity
-# A colleague exports hair length upside down: every answer is reversed. Would the reader notice? Would alpha?
+# A colleague exports hair length upside down: every answer is reversed. Would the reading function notice? Would alpha?
 # Which check would?
 #
-# **Check:** reverse `counts["hair_length"]`, and compare both numbers with those above.
+# **Check:** reverse `counts["hair_length"]`, and compare alpha and the change of hair length with those above.
 # ```
 #
 # ```{solution-start} ex-polarity
@@ -790,7 +793,7 @@ both.rename(charts.spaced).round(2)
 # ```
 
 # %% [markdown]
-# The reader cannot notice, since all levels are valid. Alpha stays: annotators agree as before, in the mirror.
+# The reading function cannot notice, since all levels are valid. Alpha stays: annotators agree as before, in the mirror.
 # The manipulation check notices at once, because images intended as long are seen as short, and the perceived
 # change of hair length turns negative. If only *some* annotators used the reversed scale, alpha would fall too.
 
@@ -800,8 +803,9 @@ of_mirror = annotations.agreement_table(mirror, n_boot=10, seed=seed).loc["hair_
 assert np.isclose(of_mirror, agreement.loc["hair_length", "alpha"], equal_nan=True)
 turned = change(scores.assign(hair_length=1 - scores["hair_length"]), "hair_length")["hair_length"]
 assert np.isclose(turned.mean(), -changes["hair_length"]["hair_length"].mean())
-print(
-    f"alpha {of_mirror:.2f} in either case; perceived change {turned.mean():+.2f}, which was {-turned.mean():+.2f}"
+was, becomes = (f"{sign * turned.mean():+.2f}" for sign in (-1, 1))
+Markdown(
+    with_minus(f"alpha {of_mirror:.2f} in either case; perceived change {becomes}, which was {was}")
 )
 
 # %% [markdown]
@@ -811,7 +815,7 @@ print(
 # %% [markdown]
 # ## Takeaways
 #
-# - The label of an image is the majority's answer about it, read from a file, with an account of every answer
+# - The label of an image comes from its raters' mean score, read from a file, with an account of every answer
 #   that was dropped.
 # - Agreement measures noise. A low alpha may come from a restricted range, and a high alpha allows an error
 #   that all annotators share.

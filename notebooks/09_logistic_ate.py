@@ -78,7 +78,7 @@ figures.style()
 pd.options.display.float_format = "{:z.3f}".format
 
 # %% [markdown]
-# We load the errors of [](08_stratified_errors), one row an image. The table `pruned` has the images that pruning kept,
+# We load the errors of [](08_stratified_errors), one row per image. The table `pruned` has the images that pruning kept,
 # adults only. For the figure we count plantskin's errors by perceived gender and skin colour.
 
 # %%
@@ -133,7 +133,7 @@ assert X.shape[1] == 17
 
 # %% [markdown]
 # We fit one logistic regression for each model. Like the paper's, it has a {term}`penalty` that pulls
-# coefficients towards zero. A {term}`bootstrap` fits again and again to resampled data, and takes the spread of the results as the error. The first
+# coefficients towards zero. A {term}`bootstrap` fits again and again to resampled data, and takes the spread of the results as the standard error. The first
 # of two resamples images, as the paper probably does. The second one resamples whole transects, and a later section says why.
 
 # %%
@@ -307,9 +307,9 @@ pd.DataFrame(average).T.style.format("{:+z.1f}")
 
 # %% [markdown]
 # The two agree because each skin level has nearly the same mix of the other attributes. Portraits that
-# somebody found lack this balance; there a {term}`doubly robust` estimate models the attribute besides the errors, and
-# refuses where kinds of faces do not overlap. [Note N1](n01_truth_scorecard) repeats the audit many times, scores that one too, and
-# finds only a small bias of the averages here. For a group of faces, one coefficient is too little, as the next section shows.
+# somebody found lack this balance. There one needs a {term}`doubly robust` estimate: it models who has dark skin as well as
+# the errors, and gives no number where light- and dark-skinned faces have nothing in common. [Note N1](n01_truth_scorecard)
+# repeats the audit many times, scores that estimate too, and finds only a small bias of the averages here. For a group of faces, one coefficient is too little, as the next section shows.
 
 # %% [markdown]
 # (erratum-main-effects)=
@@ -369,7 +369,7 @@ planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribu
 claim(
     "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors, as it "
     "does on average. Among women it is {women:+z.1f}, among men {men:z.1f}. The two do not cancel to "
-    "zero. They leave a number whose sign is wrong for the people who are harmed.",
+    "zero, and the one number is not their mean: it follows the group with most errors. Its sign is wrong for the people who are harmed.",
     margins=[
         margin_below(planted.loc["main effects"], 0),
         margin_above(planted.loc["Female"], 0),
@@ -379,6 +379,15 @@ claim(
     main=planted.loc["main effects"].to_dict(),
     women=planted.loc["Female"].to_dict(),
     men=planted.loc["Male"].to_dict(),
+)
+
+# %% tags=["hide-input"]
+behind = pruned[pruned["label"] == 0].groupby("skin")["error_plantskin"].sum()
+behind = behind.reindex(["light", "dark"], fill_value=0)
+Markdown(
+    f"Count the errors behind a number. On women plantskin errs on {behind['light']} light- and {behind['dark']} dark-skinned images. "
+    "Where such a count is small, the penalty pulls the estimate towards zero. The end of "
+    "*Bars for independent images* has an estimate for that case."
 )
 
 # %% [markdown]
@@ -414,7 +423,7 @@ widgets.explorable(
         "question": "Dark skin adds six points of errors on women and takes off six on men. What does one coefficient report?",
         "options": ["About six points more", "About zero", "About six points less"],
         "right": 1,
-        "because": "One coefficient averages both effects. Opposite effects of equal size cancel.",
+        "because": "One coefficient mixes both effects. Opposite effects of equal size cancel.",
     },
 )
 
@@ -502,7 +511,16 @@ figure.legends[0].set_title(title, {"size": 11})
 # %%
 ratio = (logit["sd_image"] / logit["sd_transect"]).rename("ratio").reset_index()
 ratio["attributes"] = np.where(ratio["attribute"].isin(AXES), "changed", "of the face")
-ratio.pivot_table("ratio", "model", "attributes", sort=False).style.format("{:.2f}")
+both_bars = ratio.pivot_table("ratio", "model", "attributes", sort=False)
+both_bars.style.format("{:.2f}")
+
+# %% tags=["hide-input"]
+of_trained, of_null = both_bars.drop(index="null").to_numpy(), both_bars.loc["null"]
+Markdown(
+    f"For the trained models the bar from images is {of_trained.min():.2f} to {of_trained.max():.2f} times the bar from transects, "
+    f"for the null model {of_null.min():.2f} to {of_null.max():.2f} times. A bar from transects is an estimate as well: in the figure, "
+    f"{wrong['transects']} of {len(shown)} of them are clearly wrong, and {wrong['images']} of those from images."
+)
 
 # %% [markdown]
 # A bootstrap fails in another way where faces are few and errors are rare. Some resamples have no error at all, and then
@@ -536,15 +554,17 @@ for model in MODELS:
 off = pd.DataFrame(off)  # rows: levels; columns: models
 two = off.loc[X.columns[~several]].groupby(level=0, sort=False)
 moved = (two.last() - two.first()).abs()
-largest = pd.DataFrame({"a coefficient": off.abs().max(), "a log odds ratio": moved.max()})
-largest["that of skin"] = moved.loc["skin_colour"]
-largest["a coefficient, in its bars"] = pd.Series(
+largest = {"distance of a coefficient": off.abs().max(), "of a log odds ratio": moved.max()}
+largest = pd.DataFrame(largest)
+largest["of the log odds ratio of skin"] = moved.loc["skin_colour"]
+largest["of a coefficient, divided by its bar"] = pd.Series(
     {model: (off[model].abs() / logit.loc[model]["sd_image"]).max() for model in off}
 )
 largest.style.format("{:.2g}")
 
 # %% [markdown]
-# The size of the error depends on the data, so one has to compare. The solver `newton-cholesky` with a
+# The size of the error depends on the data, so one has to compare. For the question about skin, look at the column of
+# skin. The solver `newton-cholesky` with a
 # small tolerance is exact and as fast at this size, so use it. All regressions of this book converge to
 # the last digit shown.
 
@@ -561,7 +581,7 @@ largest.style.format("{:.2g}")
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Plant two opposing effects (10 minutes, easy)
+# ```{exercise} Plant two opposing effects, 10 minutes, easy
 # :label: ex-opposing-effects
 # Simulate the errors of a model: dark skin raises the log odds of an error by two for women and
 # lowers it by two for men. Give both genders the same average. Fit `effects.paper_logit` to the four columns light, dark, female,
@@ -600,7 +620,7 @@ pd.Series(ratios, name="log odds ratio").round(2).to_frame()
 # ```
 
 # %% [markdown]
-# ```{exercise} Reference coding (10 minutes, medium)
+# ```{exercise} Reference coding, 10 minutes, medium
 # :label: exercise-reference-coding
 # Drop one level of every attribute from `X` and fit a regression with almost no penalty (a very large `C`).
 # Compare the coefficient of dark skin with the difference of the two coefficients in the table of

@@ -160,7 +160,7 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 # a base face and set its skin parameter to the low dose and to the high dose. Keep all other parameters,
 # draw both faces, and ask the model. This operation is called an {term}`intervention`, written do(skin = dark).
 # The difference of the two errors is the true effect for this face. The base faces are new ones, drawn by the
-# recipe of [](05_transect_generation), and their hair shows its length.
+# recipe of [](05_transect_generation), and wear their hair loose.
 
 # %%
 world = load_generator("known-truth", device=device, size=image_size)
@@ -217,8 +217,9 @@ precision.rename_axis(None).round(2)
 # %% [markdown]
 # ## Regression or pairs?
 #
-# Chapters 9 and 10 read the same images in two ways. We judge both, on the two audited models and on
-# *plantskin*, the model with a planted bias. The regression has one coefficient for each attribute. To compare it in points, we fit it, predict the error rate of all eight
+# Chapters 9 and 10 read the transects in two ways. We judge both, on the two audited models and on
+# *plantskin*, the model with a planted bias. The regression has one coefficient for each attribute. To compare both
+# on the same images, we fit it again, to all images and the three axes only, predict the error rate of all eight
 # combinations, and take differences.
 
 # %%
@@ -272,8 +273,8 @@ _ = panels.legend_above(figure)
 # pairs can. [Note N1](n01_truth_scorecard) judges more estimators in hundreds of audits.
 #
 # The table is about the four cells of skin colour. The first column is the reading of the paper's figure: the sign
-# of the one coefficient. The columns *found* count cells that pass the adjusted test. The columns *true* count
-# cells whose true effect is about two of its standard errors from zero, or more. The test overlooks some small effects.
+# of the one coefficient of chapter 9. The columns *found* count cells that pass the adjusted test. The columns *true* count
+# cells whose true effect is about two of its standard errors from zero, or more.
 
 
 # %%
@@ -305,6 +306,22 @@ readings = readings.loc[list(MODELS)]
 heads = ["found: raises", "found: lowers", "true: raises", "true: lowers"]
 readings.rename(columns=dict(zip(counts, heads, strict=True))).rename_axis(None)
 
+# %%
+pairs = ["model", "cell"]
+of_test = seen.reset_index()[[*pairs, "p_holm"]].merge(real.reset_index(), on=pairs)
+sure = of_test["effect"].abs() > verdicts.Z * of_test["se"]
+overlooked = of_test[sure & ~(of_test["p_holm"] < plan.level)]
+overlooked = overlooked.sort_values("effect", key=np.abs)
+
+# %% tags=["hide-input"]
+sentence = f"Of {sure.sum()} such true effects the test overlooks {len(overlooked)}."
+if len(overlooked):
+    most = overlooked.iloc[-1]
+    side = "beyond" if abs(most["effect"]) > plan.tolerance else "within"
+    whose = f"{most['model']}, {most['cell']}"
+    sentence += f" The largest of these is {in_points(most['effect'])} points ({whose}), {side} the tolerance of the plan."
+Markdown(with_minus(sentence))
+
 # %% [markdown]
 # ## Found against true
 #
@@ -317,9 +334,9 @@ beside_truth = error_sources.compare_with_truth(found, true_effects)
 of_cells = beside_truth[(beside_truth["scope"] == "cell") & beside_truth["model"].isin(TRAINED)]
 caught = of_cells["contained"].sum()
 by_chance = 0.05 * len(of_cells)  # of which a 95% interval leaves out its truth
-print(f"{caught} of {len(of_cells)} intervals contain the truth")
+Markdown(f"{caught} of {len(of_cells)} intervals contain the truth.")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95% intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in orange with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95% intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in orange: the interval misses the truth."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth.
 PEOPLE = {"female": "women", r"\bmale": "men"}
 short = {"skin_colour": "skin", "hair_length": "hair", "gender": "gender"}
@@ -532,9 +549,9 @@ every_arm = {arm: frame[wanted] for arm, frame in (ARMS | PAPERS).items()}
 _ = stage.save("arms.parquet", pd.concat(every_arm, names=["arm"]).reset_index("arm"))
 
 # %% [markdown]
-# Each step has a standard error. Faces are the units. A face that two versions share does the same to both
-# estimates, and this cancels in their difference. So we compute each face's *influence* on the estimate of a version:
-# its own difference of errors, less the mean, over the number of pairs. A face without a pair has none.
+# Each step has a standard error. A face that two versions share moves both estimates alike, so it cancels in their
+# difference. So we first compute how much each face moves an estimate, its *influence*: its own difference of
+# errors, less the mean, over the number of pairs. A face without a pair has none.
 
 
 # %%
@@ -655,20 +672,20 @@ title = f"Largest step: {largest_step},\n{moved_by.max():.1f} points (root mean 
 _ = figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
-# Red steps move the estimate up, blue steps move it down. Large steps
+# Steps to the right raise the estimate, steps to the left lower it. Large steps
 # may cancel, and then a small one decides. So we report contributions and name no single cause. The lower
 # panel shows where effort would pay: more faces for the first two steps, better directions for the next two,
-# and better raters for the last two, if their bars pass the black lines.
+# and better raters for the last two, if their bars pass the upright lines.
 
 # %%
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
-print(
-    f"{relabelled} of {len(audit):,} images have a majority that names another gender than the shape"
+Markdown(
+    f"{relabelled} of {len(audit):,} images have a majority that names another gender than the shape."
 )
 
 # %% [markdown]
-# Every step is measured on a limited number of faces, so chance alone gives it some size. The first step is all
-# chance. [Note N10](n10_direct_effects) repeats the ideal version hundreds of times. There the intervals hold
+# Every step is measured on a limited number of faces, so chance alone gives it some size. The first bar is chance by
+# construction and can still pass its line, because the cells share faces. So a bar has to pass its line by much. [Note N10](n10_direct_effects) repeats the ideal version hundreds of times. There the intervals hold
 # the truth about as often as they promise. Base faces and doses
 # mean that the experiment describes slightly other faces and other steps of skin. Leakage is a bias, and the
 # same note measures it for these transects and for the paper's. The last two steps come from raters.
@@ -754,7 +771,7 @@ versions.rename(row_names).rename_axis(index=None, columns=None)
 
 # %%
 complete = audit.loc[audit["complete_transect"], "transect"].nunique()
-print(f"{complete} of {n_transects} transects are complete")
+Markdown(f"{complete} of {n_transects} transects are complete.")
 
 # %%
 width_by_cell = trained.pivot_table("width", ["model", "attribute", "cell"], "arm")
@@ -778,8 +795,9 @@ claim(
 # ## The women who were counted
 #
 # Chapter 1 counted other women: portraits with the hair, age and light that come with each skin colour.
-# So we intervene on them too. Each counted woman gets the skin of a light-skinned and of a dark-skinned one, who are drawn from the counted women. Each of
-# them gives equally often. Everything else stays, also the raters' label.
+# So we intervene on them too. For each counted woman we draw two *givers* among the counted women, one light-skinned
+# and one dark-skinned. She is drawn once with the skin of each. All givers give equally often. Everything else stays,
+# and so does the raters' label.
 
 # %%
 ppb = stage.load("01_observational_audit", "ppb.parquet")
@@ -858,8 +876,7 @@ title = "The same women with other skin:\n{:.0%} and {:.0%} of the counted gap"
 draw_numbers(ROWS, title.format(*share))
 
 # %% [markdown]
-# The first two rows are about the same women. If we change only these women's skin, their
-# error rate changes by less than the counted gap. As a share of the gap, the effect needs an interval, because both numbers
+# The first two rows are about the same women. As a share of the gap, the effect needs an interval, because both numbers
 # are uncertain. Both also come from the same women, so they rise and fall together. The first function
 # measures how much, as a covariance. {term}`Fieller's interval` {cite:p}`fieller` for a share uses it.
 
@@ -992,9 +1009,9 @@ all_at_once = within[[*AUDITED]].all(axis=1).sum()
 which = "; ".join(f"{model}: {', '.join(rows)}" for model, rows in outside.items() if len(rows))
 Markdown(
     f"Of the {len(AUDITED) * len(counted_gap.ROWS)} numbers of this run for these models, {sum(map(len, outside.values()))} lie outside "
-    f"the limits{f' ({which})' if which else ''}. The limits are computed from {len(of_seeds.loc[AUDITED[0]])} seeds. Of "
-    f"{len(within)} more seeds, from which they are not computed, {' and '.join(map(str, within[[*AUDITED]].sum()))} have both "
-    f"Shapley shares between them ({' and '.join(AUDITED)}), and {all_at_once} have the shares of both models at once."
+    f"the limits{f' ({which})' if which else ''}. The limits are computed from {len(of_seeds.loc[AUDITED[0]])} seeds. We check "
+    f"them on {len(within)} further seeds. Both Shapley shares lie within them in {' and '.join(map(str, within[[*AUDITED]].sum()))} "
+    f"seeds for {' and '.join(AUDITED)}, and those of both models at once in {all_at_once}."
 )
 
 # %% tags=["hide-input"]
@@ -1045,9 +1062,10 @@ by_label.style.format("{:+z.1f}").set_caption("Hair length alone, dark − light
 
 # %% [markdown]
 # And what does the experiment say of hair? The next table is about its made women, and gives the effect of short
-# instead of long hair. The one after it recalls the adjusted regression of [chapter 1](01_observational_audit),
+# instead of long hair. Made women lie farther from the middle of the gender scale than many counted women, so this
+# effect can be far from theirs. The one after it recalls the adjusted regression of [chapter 1](01_observational_audit),
 # with the true length of hair. Its coefficient is a log odds ratio and the effect is in points, so compare only
-# the signs. Where they differ, adjustment misled.
+# the signs. Where they differ, adjustment may have misled.
 
 # %%
 on_made = rungs.query("arm == 'C crowd' and scope == 'cell' and attribute == 'hair_length'")
@@ -1067,7 +1085,7 @@ signs = pd.DataFrame(
 signs.style.format("{:+z.2f}", na_rep="no estimate")
 
 # %% [markdown]
-# Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. *Women* are here the faces that raters call female, and some of these
+# Chapter 1 counted one possible cause of such a difference, hair that does not show its length. Here is another. *Women* are here the faces that raters call female, and some of these
 # were drawn with a man's shape. A few such faces are a large share of a small group, so we count them among
 # women with short hair, and repeat the regression without them. Such a coefficient can still miss the true
 # effects above.
@@ -1084,8 +1102,8 @@ counted_women = ppb[is_woman].assign(
 men = counted_women[counted_women["drawn_as_man"]]
 short_haired = counted_women[counted_women["hair"] == "short"].groupby("skin", observed=False)
 as_men = short_haired["drawn_as_man"].mean().to_frame("of those with short hair, drawn as men")
-print(f"{len(men)} of {len(counted_women):,} counted women were drawn with a man's shape")
-as_men.rename_axis(None).style.format("{:.1%}")
+note = f"{len(men)} of {len(counted_women):,} counted women were drawn with a man's shape"
+as_men.rename_axis(None).style.format("{:.1%}").set_caption(note)
 
 
 # %%
@@ -1168,8 +1186,10 @@ for effect, gap, word in [
 # *undecided* although the interval leaves out zero. [Note N10](n10_direct_effects) simulates how often the rule
 # is firm and wrong.
 
+# %% tags=["hide-input"]
+Markdown(f"The lower limit of the plan is {plan.little:.0%}, the upper limit {plan.most:.0%}.")
+
 # %%
-print(f"Limits of the plan: {plan.little:.0%} and {plan.most:.0%}")
 blames = {}
 share_found = {}
 for model in AUDITED:
@@ -1222,8 +1242,23 @@ between_cells = women_cells.groupby("model")["estimate"].agg(["min", "max"])
 
 # %%
 own = four.loc["true effect on the counted"].add_prefix("true effect on the counted, ")
-by_shares_of_hair = between_cells.set_axis(["least", "most"], axis=1).loc[[*AUDITED]].join(own)
+by_shares_of_hair = (
+    between_cells.set_axis(["found effect, smaller cell", "found effect, larger cell"], axis=1)
+    .loc[[*AUDITED]]
+    .join(own)
+)
 (100 * by_shares_of_hair).rename_axis(None).T.style.format("{:+z.1f}")
+
+# %% tags=["hide-input"]
+reached = []
+for model in AUDITED:
+    (least, most), on_them = between_cells.loc[model], on_counted.loc[model]
+    if on_them["low"] > most or on_them["high"] < least:
+        end = "lies outside both limits: no shares of hair bring the estimate there"
+    else:
+        end = "reaches the limits: some shares of hair may bring the estimate there"
+    reached.append(f"For the {model} model the interval of the true effect {end}.")
+Markdown(" ".join(reached))
 
 # %% [markdown]
 # Portraits differ from made faces in more than hair: in age, light and makeup. [](17_transport)
@@ -1241,12 +1276,34 @@ points = [in_points(on_counted.loc[model, "estimate"]) for model in AUDITED]
 points = with_minus(" and ".join(points))
 by_hair_alone = [in_points(parts[m].loc["hair length alone", "estimate"]) for m in AUDITED]
 by_hair_alone = with_minus(" and ".join(by_hair_alone))
+hair_shares = " and ".join(f"{parts[m].loc['hair length alone', 'share']:.0%}" for m in AUDITED)
+
+# %% tags=["remove-cell"]
+signs_kept = {
+    row: all(limits[m].loc[row, 0] > 0 for m in AUDITED)
+    for row in ("skin alone", "hair length alone")
+}
+of_skin, of_hair = (
+    "stays positive" if stays else "is not stable: look at its limits"
+    for stays in signs_kept.values()
+)
+glue(
+    "of-hair-and-skin",
+    Markdown(
+        f"In this run, another skin of the counted women changes their errors by {shares} of the counted gap, and another length "
+        f"of their hair by {hair_shares} ({' and '.join(AUDITED)}). Over seeds the effect of skin alone {of_skin}. That of hair "
+        f"length alone {of_hair}."
+    ),
+    display=False,
+)
+
+# %% tags=["remove-cell"]
 glue(
     "answer",
     Markdown(
-        "**Each number is about other faces, and each has its own truth.** For the counted women we change "
+        "**The numbers are about different faces, and each has its own truth.** For the counted women we change "
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
-        f"gap ({' and '.join(AUDITED)}). If we change only the length of their hair, it changes by {by_hair_alone} points. On the made faces, {caught} of {len(of_cells)} intervals of the "
+        f"gap ({' and '.join(AUDITED)}). If we change only the length of their hair, it changes by {by_hair_alone} points. Over seeds the effect of skin alone {of_skin}. That of hair length {of_hair}. On the made faces, {caught} of {len(of_cells)} intervals of the "
         "experiment contain the true effect of their cell (95% would be "
         f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together; [](tour) has twenty other runs). "
         f"An ideal experiment with other faces lies {100 * distance_of['A exact']:.1f} points from its truth, by luck alone (root mean square over the "
@@ -1259,9 +1316,9 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# - Misses in most repeated ideal experiments would show a fault of the estimator
+# - If over many ideal experiments clearly more than one interval in twenty missed, the estimator would be at fault
 #   ([note N10](n10_direct_effects) repeats them).
-# - So would misses in several cells of the null model.
+# - The same holds for the null model.
 # - A true effect on the counted women as large as the gap would mean that counting was right about skin.
 # - Hair would be cleared if its Shapley share were near zero in other seeds.
 # - Other networks, trained anew, may have other effects. [](tour) shows twenty.
@@ -1269,7 +1326,7 @@ glue(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} How large must the experiment be? (10 minutes, medium)
+# ```{exercise} How large must the experiment be? 10 minutes, medium
 # :label: exercise-size
 # Find the widest interval of a found effect (arm `C crowd` in the table `rungs`). How many transects would
 # make it half as wide? Which steps between truth and found effect would more transects make smaller?
@@ -1288,12 +1345,13 @@ cells_c = rungs.query("arm == 'C crowd' and scope == 'cell' and model != 'null'"
 widest = cells_c.loc[(cells_c["high"] - cells_c["low"]).idxmax()]
 counts = widest[["worse", "better", "n"]].to_numpy(float)
 widths = [np.ptp(effects.paired_interval(*(k * counts), verdicts.Z)) for k in (1, 4)]
-print(f"{widest['model']}, {widest['cell']}, widths in points:", 100 * np.round(widths, 3))
 assert 0.4 < widths[1] / widths[0] < 0.6
+wide, narrow = 100 * np.array(widths)
+Markdown(f"{widest['model']}, {widest['cell']}: from {wide:.1f} to {narrow:.1f} points")
 
 # %% [markdown]
 # Widths shrink with the square root of the number of transects, so half the width takes four times as many.
-# The draw of faces and the raters' noise shrink as well. Leakage and other doses stay. With more transects
+# The draw of faces and the raters' noise shrink. Leakage and other doses stay. With more transects
 # the interval closes in on a value that differs from the truth.
 
 # %% [markdown]
@@ -1301,7 +1359,7 @@ assert 0.4 < widths[1] / widths[0] < 0.6
 # ```
 
 # %% [markdown]
-# ```{exercise} Why paired? (10 minutes, hard)
+# ```{exercise} Why paired? 10 minutes, hard
 # :label: ex-paired-share
 # Compute the interval of the share of the gap once more, with a covariance of zero. Is it wider or
 # narrower? Explain the sign of the covariance.
@@ -1315,12 +1373,14 @@ assert 0.4 < widths[1] / widths[0] < 0.6
 # ```
 
 # %% tags=["solution"]
+rows = {}
 for model in AUDITED:
     gap, own = (tuple(four.loc[(name, model)]) for name in list(ROWS)[:2])
     covariance = in_common(model)
     ends = [effects.ratio_interval(own, gap, one) for one in (covariance, 0)]
     paired, apart = ("{:.0%} to {:.0%}".format(*one) for one in ends)
-    print(f"{model}: covariance {covariance:.1e}, paired {paired}, independent {apart}")
+    rows[model] = {"covariance": f"{covariance:.1e}", "paired": paired, "independent": apart}
+pd.DataFrame(rows)
 
 # %% [markdown]
 # A dark-skinned woman whose error comes from her skin adds to the gap and to the effect. Such women make the
@@ -1343,9 +1403,11 @@ for model in AUDITED:
 # ## Takeaways
 #
 # - Every true effect belongs to a population. Name the faces before you compare two numbers.
-# - A found effect is the truth plus the sum of the steps. More faces make only the luck of the draw smaller.
-# - In this run, the skin of the counted women explains a part of the counted gap. Their hair length is asked in
-#   the same way, and Shapley shares divide the effect of both.
+# - A found effect is the truth plus the sum of the steps. More faces make the luck of the draw and the raters'
+#   noise smaller. Doses and leakage stay.
+# - ```{glue:md} of-hair-and-skin
+#   :format: myst
+#   ```
 #
 # **Next:** [](12_hidden_attributes) follows one of the steps: parameters that move along unasked.
 

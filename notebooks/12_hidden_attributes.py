@@ -129,7 +129,7 @@ coloured = (facerender.to_frame(base_faces)["age"] < GREY).to_numpy()  # hair th
 travel = np.abs(np.diff(ends, axis=1)).reshape(n_transects, -1).mean(axis=1) * coloured
 people = np.argsort(-travel, kind="stable")[:4]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four made faces. Each column is one base face, at the low level of an axis in the upper row and at its high level in the lower row. An attribute that the axis should leave alone, named above each column with its two values, changes visibly from row to row."}, "figure": {"name": "fig-hidden-found", "caption": "Four base faces of the audit. Only the attribute at the left was meant to change from the upper to the lower row. The numbers above each column are another attribute's values in both rows, from zero to one. These are the clearest cases."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of four made faces. Each column is one base face, at the low level of an axis in the upper row and at its high level in the lower row. An attribute that the axis should leave alone, named above each column with its two values, changes visibly from row to row."}, "figure": {"name": "fig-hidden-found", "caption": "Four base faces of the audit. Only the attribute at the left was meant to change from the upper to the lower row. The numbers above each column are another attribute's values in both rows, from zero to one; for hair colour, zero is the darkest. These are the clearest cases."}}
 # Computed by faceworld.scorecard.error_sources.parameter_changes and
 # faceworld.raters.visible_parameter.
 ENDS = {"skin_colour": ("light skin", "dark skin"), "hair_length": ("short hair", "long hair")}
@@ -157,8 +157,8 @@ _ = gallery.suptitle(with_minus(found), fontsize=11)
 #
 # The paper's recipe holds seven annotated attributes with a {term}`dual basis`. An attribute that moves
 # although it was meant to stay is a {term}`leakage`. Here are all leaks. Each row is a group of parameters.
-# The number is the mean change of the parameter that moves most, in standard deviations (SD) among sampled
-# faces. We also mark movements along planted correlations.
+# The number is the mean change of the one parameter that moves most, in standard deviations (SD) among sampled
+# faces.
 
 # %%
 moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
@@ -188,7 +188,7 @@ most = unmeant[unmeant["planted"]].nlargest(1, "size")
 others = unmeant[~unmeant["planted"]]
 claim(
     "The largest movements follow correlations that we planted in the generator's population. All {n} "
-    "movements of more than half a standard deviation do so **in this run**.",
+    "movements of more than half a standard deviation do so **in this run**, also those that the figure leaves out.",
     margins=[
         *map(Margin, most["size"] - MUCH, most["se"]),
         *map(Margin, MUCH - others["size"], others["se"]),
@@ -207,10 +207,10 @@ claim(
 # ## What each part did to the answers
 #
 # To see that, we intervene. Take an image of the audit. Give it back its base face's values of *one* group,
-# and leave the rest alone. Render it and ask the models again. The effect as audited minus this effect is
-# the *part* of that group. The raters' labels stay the same, so a part comes from the models alone.
+# and leave the rest alone. Render it and ask the models again. The effect as audited minus the effect with that
+# group put back is the *part* of that group. The raters' labels stay the same, so a part comes from the models alone.
 #
-# We take each part on two outcomes. An *error* is 0 or 1, and changes only where a score crosses one half.
+# We measure each part on two outcomes. An *error* is 0 or 1, and changes only where a score crosses one half.
 # The probability of the wrong answer, **P(wrong)**, changes with every step.
 
 # %%
@@ -274,8 +274,8 @@ for number, (group, names) in enumerate(held_groups.items()):
 # %% [markdown]
 # A model has twelve effects: three axes, each in four cells. The *size* of a group is the root mean square
 # of its parts in these twelve. Noise makes squares too large, so `typical_size` takes the squared standard errors
-# off. The row *all together* holds every group at once. It is larger or smaller than the sum of the rows,
-# because two changed looks together can have another effect than each alone.
+# off. The row *all together* holds every group at once. It is not the sum of the rows. Parts of opposite sign cancel, and
+# a root mean square does not add up. Two changed looks together can also have another effect than each alone.
 
 # %%
 sizes = {key: error_sources.typical_size(part, seed) for key, part in parts.items()}
@@ -334,8 +334,8 @@ clear = {of: int((rows["low"] > 0).sum()) for of, rows in wide.items()}
 rows = len(wide["P(wrong)"])
 signs = np.array([wide["P(wrong)"]["low"] > 0, wide["0/1 errors"]["low"] > 0])
 question(
-    "On P(wrong), {scores} of {rows} sizes have an interval above zero. On errors, {errors} of the same {rows} "
-    "do. Do scores show leaks that errors hide?",
+    "Do scores show leaks that errors hide? On P(wrong), {scores} of {rows} sizes have an interval above zero. "
+    "On errors, {errors} of the same {rows} do.",
     margin=(clear["P(wrong)"] - clear["0/1 errors"]) / rows,
     error=np.sqrt((signs[0] != signs[1]).sum()) / rows,
     scores=clear["P(wrong)"],
@@ -344,13 +344,13 @@ question(
 )
 
 # %% [markdown]
-# So measure leaks on scores, where they can be seen. People bear errors, and errors hang on one threshold. A
+# So measure leaks on scores, where they can be seen. People bear errors, and errors depend on one threshold. A
 # leak that moves a score from .9 to .7 keeps the answer at a threshold of one half. At another threshold the
 # same leak may change it.
 #
-# The first table gives the size of all groups together, with intervals. The second gives each group's size on
-# P(wrong) over all models; earrings are the paper's example. The third counts single effects: in how many of a
-# model's twelve is the part of a group clear of zero? It makes no allowance for the number of intervals.
+# The first table gives the size of all groups together. The second gives each group's size on
+# P(wrong) over all models; earrings are the paper's example. The third counts effects: in how many of a
+# model's twelve is the part of a group clear of zero? Here each effect is judged alone. A part can be clear and tiny. *All together* has wider intervals, so fewer of its parts may be clear.
 
 # %%
 together = sizes[sizes["group"] == "all together"].set_index(["outcome", "model"])
@@ -396,12 +396,14 @@ average_leak = leak[leak["scope"] == "average"].set_index("attribute")
 MAIN = average_leak["effect"].abs().idxmax()  # the axis along which it leaks most
 
 # %% tags=["hide-input"]
+sure = (surely.loc["P(wrong)", HIDDEN] > 0).sum()
 remark = (
     f" The largest group of all, {unasked} ({100 * overall[unasked]:.1f} points), cannot be put into one "
     "question, so what follows mends a part only."
 )
 Markdown(
-    f"The attribute to follow is **{HIDDEN}**: {100 * overall[HIDDEN]:.1f} points on P(wrong). On a scale from "
+    f"The attribute to follow is **{HIDDEN}**: {100 * overall[HIDDEN]:.1f} points on P(wrong). Its interval lies "
+    f"above zero for {sure} of {len(MODELS)} models. On a scale from "
     f"zero to one it changes by {with_minus(average_leak.loc[MAIN, 'δ'])} along "
     f"*{CONTRASTS[MAIN]}*, where it leaks most." + remark * (unasked != HIDDEN)
 )
@@ -480,21 +482,23 @@ _ = ax.legend(loc="lower right")
 # %% [markdown]
 # The product says *where* a leak may hurt: where both factors are large at once. It is rough. Faces
 # change by different amounts, and γ comes from two values that lie far apart. A part can also point in
-# either direction. It can hide a failure as well as invent one. The table counts cells whose expected part lies
+# either direction. It can hide a failure as well as invent one. The table counts effects whose expected part lies
 # outside the interval, and says whether the attribute's size on the new transects is clear of zero.
 
 # %%
 answers_changed = bias["se"] > 0
 outside = (bias["effect"] - bias["expected"]).abs() > verdicts.Z * bias["se"]
-agreement = {"cells with an interval": answers_changed, "outside": answers_changed & outside}
+agreement = {
+    "effects in which an answer changed": answers_changed,
+    "of these, expected part outside the interval": answers_changed & outside,
+}
 agreement = pd.DataFrame(agreement).groupby(bias["model"], sort=False).sum()
 
 # %%
 clear = size_anew.assign(clear=np.where(size_anew["low"] > 0, "yes", "no"))
 clear = clear.pivot_table("clear", "model", "outcome", "first")
-clear = clear.add_prefix("clear of zero, ").rename_axis(None, axis=1)
-heads = {"outside": "of these, outside"}
-clear.loc[agreement.index].join(agreement.rename(columns=heads)).rename_axis(None)
+clear = clear.add_prefix("size clear of zero: ").rename_axis(None, axis=1)
+clear.loc[agreement.index].join(agreement).rename_axis(None)
 
 # %% [markdown]
 # ## Three remedies
@@ -504,8 +508,9 @@ clear.loc[agreement.index].join(agreement.rename(columns=heads)).rename_axis(Non
 # new images, or *adjust* the analysis of the old ones.
 #
 # How much raters disagree about this attribute is unknown. We assume that hair colour is as hard to
-# rate as skin colour, and that earrings and glasses are as easy to rate as a beard. The table gives how well the
-# new plane predicts the ratings, and the known plane with which it is most entangled.
+# rate as skin colour, and that earrings and glasses are as easy to rate as a beard. The table says how well the
+# new plane predicts the ratings. Its angle to the exact plane is zero if the plane is perfect, and a right angle if it is unrelated. The last row
+# has the known plane with which it is most entangled.
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
@@ -745,9 +750,10 @@ arms[ADJUSTED] = in_family(adjusted.sort_index())
 #
 # Now there are four estimates of each effect. The fourth, *held by do*, puts the attribute itself back. Only a world with a known truth
 # allows that. We compare all four with two aims. One is the same audit with *everything* held ([](11_who_was_right)), an estimate free of leaks. The other is the {term}`known
-# truth`, from which other doses, other base faces and chance also separate an estimate. The first table has the
+# truth`. An estimate also differs from it because of other doses, other base faces and chance. The first table has the
 # distances from both. The second has the change by orthogonalising, where negative is nearer to the truth. The
-# third counts models that a remedy brings nearer to everything held, and cells flagged after Holm's adjustment.
+# third counts models that a remedy brings nearer to everything held, and flagged cells. A cell is *flagged* if its effect differs
+# from zero after Holm's adjustment.
 
 # %%
 ORDER = [AUDITED, ADJUSTED, ORTHOGONAL, HELD]
@@ -838,7 +844,9 @@ glue(
         f"probability of the wrong answer by {total.min():.1f} to {total.max():.1f} points in a typical cell of "
         f"these made faces, and for 0/1 errors {zero} of {len(MODELS)} intervals include zero. Asking raters about "
         f"{HIDDEN} and making new images removes {gone:.0%} of its leak along *{CONTRASTS[MAIN]}*. The new "
-        f"estimates are nearer to leak-free ones for {fewer[ORTHOGONAL]} of {len(MODELS)} models: that a leak is gone does not make an estimate better."
+        f"estimates are nearer to leak-free ones for {fewer[ORTHOGONAL]} of {len(MODELS)} models, a count that leaves chance aside. "
+        f"With intervals, they are clearly nearer to the known truth for {nearer.sum()} and clearly farther for {farther.sum()}. "
+        "That a leak is gone does not make an estimate better."
     ),
     display=False,
 )
@@ -855,7 +863,7 @@ glue(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Another threshold (10 minutes, easy)
+# ```{exercise} Another threshold, 10 minutes, easy
 # :label: ex-leak-threshold
 # The errors of this chapter use a threshold of one half. Count for other thresholds in how many cells the
 # part of the attribute is clear of zero. Use `known` and `after`, the scores before and after the attribute
@@ -892,7 +900,7 @@ pd.DataFrame({t: cells_clear(t) for t in (0.1, 0.3, 0.5, 0.7, 0.9)}).rename_axis
 )
 
 # %% [markdown]
-# A row shows how the answer hangs on the threshold. P(wrong) is free of thresholds, so it shows a leak at
+# A row shows how the answer depends on the threshold. P(wrong) is free of thresholds, so it shows a leak at
 # every score.
 
 # %% [markdown]
@@ -900,7 +908,7 @@ pd.DataFrame({t: cells_clear(t) for t in (0.1, 0.3, 0.5, 0.7, 0.9)}).rename_axis
 # ```
 
 # %% [markdown]
-# ```{exercise} Half an annotation budget (20 minutes, medium)
+# ```{exercise} A tenth of an annotation budget, 20 minutes, medium
 # :label: exercise-half-budget
 # Put the further question to raters for a tenth of the faces only, fit the plane again, and orthogonalise again. How
 # much of the leak comes back? In which order should one spend money on a newly found

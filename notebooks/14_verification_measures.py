@@ -109,9 +109,10 @@ n_raters = 5
 # :width: 460px
 # :alt: Four pairs of made faces with their similarities, and two histograms of similarity, above for pairs of one made person, below for pairs of two. A dashed line marks the threshold. Marked bars left of it are false non-matches, marked bars right of it false matches.
 #
-# One threshold, two errors. Above: four pairs, with the similarity that a network gives them. Below: the
-# similarities of all pairs, one panel for each kind. Heights are square roots of counts, so that rare pairs
-# can be seen. Drawn under [](#what-the-recognisers-say).
+# One threshold, two errors. Above: four pairs, with the similarity that a network gives them. Of one person they
+# are the median pair and the least similar one, of two people the most similar pair and the median one. Below: the
+# similarities of all pairs, one panel for each kind. Heights are square roots of counts; bars of a few pairs are still
+# too low to see. Drawn under [](#what-the-recognisers-say).
 # ```
 
 # %% [markdown]
@@ -176,8 +177,8 @@ def draw_from_group(group: str) -> dict[str, np.ndarray]:
 
 # %% [markdown]
 # Training uses a *margin loss*: a picture must lie nearer to its own person than to all others, by a margin.
-# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`, and their names say so.
-# They are small, and have learned from drawn faces: they are not the published networks of these names. We keep the part
+# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. The name says so, except
+# for *balanced*, which uses ArcFace. They are small, and have learned from drawn faces: they are not the published networks of these names. We keep the part
 # that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
 # %%
@@ -250,8 +251,8 @@ table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
 
 # %% [markdown]
 # One choice was made after looking. With groups nearer to each other in shape, the networks showed no gap, so we
-# moved the groups apart. Sets filled with the third group showed no gap that an audit of this size can
-# see, and are left out of these four. Repeated trainings of every set follow in
+# moved the groups apart. Sets filled with the African group showed no gap in error rates between groups that an audit
+# of this size can see, and are left out of these four. Repeated trainings of every set follow in
 # [note N6](n06_repeated_trainings).
 
 # %% [markdown]
@@ -316,15 +317,17 @@ leaks = pd.DataFrame(leaks, dtype=np.float64).T.rename_axis(["plane", "labels"])
 # %% [markdown]
 # Errors of the labels become errors of the directions. So we use the planes of the crowd, from all samples.
 # [Note N9](n09_replication_gallery) walks the classifier's planes as the paper does.
-# Skin colour, hair length, facial hair and makeup keep the decision values of the seed. All prototypes get one
-# age and one expression. The table gives the angle of each plane to the true one, for the same faces. An
-# assumption decides which labels are better: how well simulated raters see ancestry. With more noise, the
+# Skin colour, hair length, facial hair and makeup keep the decision values of the seed. These values come from fitted
+# planes, which err, so the looks can change a little. All prototypes get the same
+# age and the same expression. The table gives the angle of each plane to the true one, for the same faces. Zero is perfect, a right
+# angle is unrelated. An assumption decides which labels are better: how well simulated raters see ancestry. With more noise, the
 # crowd's angles grow. No real crowd was asked.
 
 # %%
 angles = leaks.pivot_table("angle", "plane", "labels")[["classifier", "crowd"]]
 caption = f"Angle to the true plane (°), raters' noise {ANCESTRY_NOISE:g} on the axes of ancestry"
-angles.rename_axis(None).rename_axis(columns=None).style.format("{:.0f}").set_caption(caption)
+shown_angles = angles.rename_axis(None).rename_axis(columns=None).rename(str.title)
+shown_angles.style.format("{:.0f}").set_caption(caption)
 
 # %%
 SAMPLED = 10  # seeds per seed that is wanted, as in the paper
@@ -414,7 +417,7 @@ true = pd.DataFrame({", ".join(way): rows.mean() for way, rows in true.items()})
 #
 # Seeds that resemble each other would repeat one face. So we choose greedily, as the paper does. The next seed is
 # the one whose landmarks lie farthest from those of the chosen seeds, in the group where they are most alike.
-# The loop as printed runs once too often and adds one seed too many. Here we choose as many as we want. We also
+# The loop as printed in the paper runs once too often and adds one seed too many. Here we choose as many as we want. We also
 # count clear beards among the prototypes.
 
 # %%
@@ -436,23 +439,23 @@ more = shares["men"] - shares["women"]
 # %% tags=["hide-input"]
 question(
     f"Of {len(seeds):,} seeds {len(passed):,} pass, and {n_seeds} of them are kept. "
-    "A clear beard is on {women:.0%} of the prototypes meant as women and on {men:.0%} of those "
-    "meant as men, of the same seeds. Where men wear it more often, men and women differ in beards as "
-    "well as in shape, and the results below count both as perceived gender. Do men wear it more often?",
+    "Do prototypes meant as men wear a clear beard more often? If so, men and women differ in beards as "
+    "well as in shape, and the results below count both as perceived gender. A clear beard is on {women:.0%} "
+    "of the prototypes meant as women and on {men:.0%} of those meant as men, of the same seeds.",
     margin=more.mean(),
     error=more.sem(),
     women=shares["women"].mean(),
     men=shares["men"].mean(),
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (after the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
 # Computed by faceworld.prototypes.crowd_scores; the faces by faceworld.prototypes.walk_to_groups.
 first = np.flatnonzero(prototypes["seed"].isin(prototypes["seed"].unique()[:3]))
 scene = neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
 labels = ["AF", "AM", "EF", "EM", "WF", "WM"]
 figure = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), labels)
 figure.axes[0].tick_params(axis="x", labelsize=14)
-_ = figure.suptitle(f"In all six groups {len(passed):,} of {len(seeds):,} seeds pass", size=14)
+_ = figure.suptitle(f"{len(passed):,} of {len(seeds):,} seeds pass in all six groups", size=14)
 
 # %% [markdown]
 # ## Seventeen images of each prototype
@@ -575,7 +578,7 @@ read = pair_ratings.read_pair_export(path, pairs, RATERS)
 # ### Consensus
 #
 # {term}`HCIC`, human consensus identity confidence, summarises the nine answers. It drops the two lowest and the two highest and averages the
-# other five. A pair counts as one person up to a limit. The paper's limits are decimal fractions, and many pairs
+# other five. A pair counts as one person up to a limit, here `T`. The paper's limits are decimal fractions, and many pairs
 # hit them exactly. A computer keeps about seven digits of a fraction in single precision and sixteen in double
 # precision, so such ties can break either way. So we compare sums of answers as whole numbers.
 
@@ -613,12 +616,12 @@ moved = changed.loc["single mean, double limit", "to two people"]
 shares = ", ".join(f"{share:.1%} of all pairs at {t}" for t, share in moved.items())
 claim(
     "A mean in single precision, compared with a limit in double precision, turns some pairs of one person into "
-    "pairs of two: {shares}. If both have one precision, no pair moves.",
+    "pairs of two: {shares}. If both have the same precision, no pair moves.",
     margins=[Margin(share, 0.0) for share in moved],  # one pair is enough to show it
     shares=shares,
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit of this chapter: pairs up to it count as one person. Marked bars are pairs on the wrong side."}}
 # Computed by faceaudit.verification.prototypes.hcic and
 # faceaudit.verification.prototypes.is_match.
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.4), sharex=True, sharey=True)
@@ -632,6 +635,9 @@ for ax, (kind, name) in zip(axes, words.items(), strict=True):
     said = f"{said_of[kind]:.1%} called one person"
     ax.set_title(f"{name}, n = {own.sum():,}:\n{said}", loc="left")
     ax.set_ylabel("pairs (%)")
+axes[0].text(
+    T + 0.045, 0.95, f"limit {T:g}", transform=axes[0].get_xaxis_transform(), va="top", size=10
+)
 axes[1].set_xticks(
     [0, 0.25, 0.5, 0.75, 1], ["0\nsame", "0.25", "0.5\nnot sure", "0.75", "1\ndifferent"]
 )
@@ -754,9 +760,9 @@ glue("pair-and-threshold", figure, display=False)
 plt.close(figure)
 
 # %% [markdown]
-# The prototype and its variant differ in one thing that we changed. So the fall in similarity from one step to the
-# next is an effect on these made faces. We take it within each prototype and average over seeds. Seeds are the
-# independent units, so the intervals are between seeds.
+# The prototype and its variant differ in one thing that we meant to change, and in what leaks along with it. So the fall
+# in similarity from one step to the next is an effect of the step as made. We take it within each prototype and average
+# over seeds. Seeds are the independent units, so the intervals are over seeds.
 
 # %%
 own = usable[usable["kind"] == "positive"]
@@ -797,9 +803,9 @@ _ = ax.set_title(with_minus(title))
 
 
 # %% [markdown]
-# Pose and light change every pixel, expression changes few. A walk in age also changes things that leak
-# along. If a step costs one group more than another, that is a finding about the network, even before any
-# threshold is crossed. [Note N9](n09_replication_gallery) has the same for every group, for the other networks
+# Pose and light change nearly every pixel of the head, expression changes few. A walk in age also changes things that leak
+# along. If a step costs one group more than another, and raters see the same step in both groups, that is a finding
+# about the network, even before any threshold is crossed. [Note N9](n09_replication_gallery) has the same for every group, for the other networks
 # and for heads without hair. The table gives the least and the largest change by one step, and for groups that of
 # the last step of age, which ends in grey hair and wrinkles.
 
@@ -812,7 +818,7 @@ cost.set_axis(["least", "largest"], axis=1).rename_axis(None).style.format("{:+z
 # %% [markdown]
 # ### Turn a head yourself
 #
-# Move the slider and guess first: by how much does the number fall when a head turns? The same seed is shown as a
+# Guess first, then move the slider: by how much does the number fall when a head turns? The same seed is shown as a
 # face of two groups. The two numbers are each face's similarity to its own frontal prototype, for the first
 # recogniser.
 
@@ -831,7 +837,7 @@ steps_of = [
     for place, angle in enumerate(ORDER)
 ]
 frames = {group.capitalize(): pictures[rows] for group, rows in turns.items()}
-widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200)
+widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200, start=ORDER.index(0))
 
 # %% [markdown]
 # ## What would change our mind
@@ -843,7 +849,7 @@ widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200)
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Consensus by hand (10 minutes, easy)
+# ```{exercise} Consensus by hand, 10 minutes, easy
 # :label: exercise-consensus
 #
 # Nine raters answer 0, 0, 0, 1, 1, 2, 2, 4, 4 on the scale from 0 (likely same) to 4 (likely different).
@@ -859,7 +865,7 @@ widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200)
 
 # %% [markdown]
 # Drop the two lowest and the two highest answers. The other five have a sum, and the highest possible sum is
-# twenty. Here the sum lies exactly at the limit, so the pair counts as one person.
+# twenty. Here the sum lies exactly at the limit of this chapter, so the pair counts as one person.
 
 # %% tags=["solution"]
 nine = [0, 0, 0, 1, 1, 2, 2, 4, 4]
@@ -873,7 +879,7 @@ print(f"The five answers {middle} give {sum(middle) / 20}, which is the limit.")
 # ```
 
 # %% [markdown]
-# ```{exercise} Pairs that cannot fail (10 minutes, medium)
+# ```{exercise} Pairs that cannot fail, 10 minutes, medium
 # :label: exercise-self-pairs
 #
 # A paper reports that 4% of genuine pairs are rejected. Every prototype is paired with itself in each of four <!-- paper -->
@@ -916,11 +922,11 @@ print(f"{0.04 / can_fail:.3f} of the pairs that can fail")
 smiles = steps.loc[steps["attribute"] == "expression", "estimate"]
 answer = (
     f"**Answer.** At its threshold of {at:.2f} the first network rejects {shares['fnmr']} of the pairs of one "
-    f"made person and accepts {shares['fmr']} of the pairs of two. In brackets are 95% intervals over seeds. They take the threshold as "
-    f"given, which rests on {HELD_OUT * len(GROUPS)} people. Pictures of these differ more: {of_fresh['rejected']:.0%} of their pairs of one person are rejected. A single step costs most at *{costly}*: "
+    f"made person and accepts {shares['fmr']} of the pairs of two people. In brackets are 95% intervals over seeds. They take the threshold as "
+    f"given; it rests on {HELD_OUT * len(GROUPS)} other people. Pictures of these differ more: {of_fresh['rejected']:.0%} of their pairs of one person are rejected. A single step costs most at *{costly}*: "
     f"the similarity changes by {steps['estimate'].min():+z.2f}. A step of expression changes it by "
     f"{smiles.min():+z.4f} at most. Nine simulated raters call {said_of['positive']:.1%} of the pairs of one "
-    f"person the same, and {said_of['negative']:.1%} of the pairs of two."
+    f"person the same, and {said_of['negative']:.1%} of the pairs of two people."
 )
 glue("answer", Markdown(with_minus(answer)), display=False)
 

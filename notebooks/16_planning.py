@@ -120,16 +120,18 @@ draw_power((0.02, 0.05, 0.10), 0.05)
 # %% [markdown]
 # ## A calculator
 #
-# {term}`Power` is the chance that a study finds an effect that is there. Five things decide it:
+# {term}`Power` is the chance that a study finds an effect that is there. Seven things decide it:
 #
 # - the number of transects $S$,
 # - the size of the effect $\Delta = p_1 - p_0$, a difference of two error rates,
+# - the error rate without the effect, $p_0$,
+# - the level $\alpha$ of the test,
 # - the correlation $\rho$ of the two errors of a pair,
 # - the complete pairs $m$ that a transect keeps, four at most,
 # - the correlation $\rho_d$ of the differences of two pairs of one transect.
 #
-# Only pairs with one error count. Their share is $\psi$. It is small when the same faces are difficult at both levels:
-# the higher the correlation, the fewer faces are needed. A pilot gives it with an error of its own, so plan with a smaller one.
+# Only pairs in which exactly one answer is wrong count. Their share is $\psi$. It is small when the same faces are difficult at both levels:
+# the higher the correlation, the fewer faces are needed. A pilot only estimates the correlation, so plan with a lower one.
 #
 # $$
 # \begin{aligned}
@@ -156,27 +158,11 @@ draw_power((0.02, 0.05, 0.10), 0.05)
 PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
 RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
 
-# %%
-formulas = {"plain": planning.printed_transects, "refined": effects.transects_needed}
-needed = {
-    name: {
-        images: formula(replace(PLANNED, retention=kept), plan.level, plan.power)
-        for images, kept in RETENTION.items()
-    }
-    for name, formula in formulas.items()
-}
-pd.DataFrame(needed).rename_axis("transects, at least").style.format("{:,.0f}")
-
-# %% [markdown]
-# The second row shows the price of {term}`pruning`. A pair survives only with both its images. So the pairs shrink with
-# the *square* of the share that is kept. The refined formula also takes the number of surviving pairs as random, and lets a
-# difficult face tie the pairs of its transect together.
-
 # %% [markdown]
 # ### Try it: the chance of finding an effect
 #
 # The sliders set an effect, the error rate without it, the number of transects and how many images pruning keeps. The
-# curve is the plain formula for one test of the average, with the correlation of a pair from above and $\rho_d = 0$.
+# curve is the formula above, called *plain* below, for one test of the average, with the correlation of a pair from above and $\rho_d = 0$.
 
 # %% tags=["hide-input"]
 widgets.explorable(
@@ -192,6 +178,24 @@ widgets.explorable(
         "because": "Both images must survive: 0.7 times 0.7 is 0.49. The slider for pruning shows what that costs.",
     },
 )
+
+# %% [markdown]
+# ### The price of pruning
+#
+# The table has the transects by the formula above and by a refined one. Its second row shows the price of {term}`pruning`. A pair
+# survives only with both its images. So the pairs shrink with the *square* of the share that is kept. The refined formula also takes
+# the number of surviving pairs as random, and lets a difficult face tie the pairs of its transect together.
+
+# %%
+formulas = {"plain": planning.printed_transects, "refined": effects.transects_needed}
+needed = {
+    name: {
+        images: formula(replace(PLANNED, retention=kept), plan.level, plan.power)
+        for images, kept in RETENTION.items()
+    }
+    for name, formula in formulas.items()
+}
+pd.DataFrame(needed).rename_axis("transects, at least").style.format("{:,.0f}")
 
 # %% [markdown]
 # ### One cell, one family
@@ -219,20 +223,22 @@ for_family = {
     }
     for test, (pairs, level) in TESTS.items()
 }
-pd.DataFrame(for_family).rename_axis("transects for").style.format("{:,.0f}")
+in_words = {size: f"{size}, {100 * value:g} points" for size, value in SIZES.items()}
+for_family_shown = pd.DataFrame(for_family).rename(in_words).rename_axis("transects for")
+for_family_shown.style.format("{:,.0f}")
 
 # %%
 n_planned = plan.design["transects"]
 cell = replace(PLANNED, difference=plan.tolerance, pairs=1)
 chance = {test: effects.power(n_planned, cell, TESTS[test][1]) for test in list(TESTS)[1:]}
-planned_power = pd.Series(chance | {"wanted": plan.power}).to_frame("power")
+planned_power = pd.Series(chance | {"wanted": plan.power}).to_frame("power by the formula")
 caption = f"{n_planned:,} transects, {family.size} tests in the family"
 planned_power.style.format("{:.0%}").set_caption(caption)
 
 # %% [markdown]
-# Often the family costs less. Holm's procedure divides the level by fewer tests as soon as it finds some effects. Verdicts against
-# the tolerance are free of the family: each speaks of one cell. But power is the chance to see that an effect is not zero. To call it
-# *beyond the tolerance* takes a larger effect or more transects, and the plan of an audit counts these ([](18_audit_your_model)).
+# Often the family costs less. Holm's procedure divides the level by fewer tests as soon as it finds some effects. The verdict *within*
+# is free of the family: it speaks of one cell. The verdict *beyond* is adjusted for all comparisons of an audit. And power is the chance to see that
+# an effect is not zero. To call it *beyond* takes a larger effect or more transects. The plan of an audit counts these ([](18_audit_your_model)).
 
 # %% [markdown]
 # ### A gate that is asked again
@@ -280,11 +286,12 @@ price = {
 mean_price = {release: np.mean(both, axis=1).max() / once for release, both in until.items()}
 
 # %%
-gates = pd.DataFrame({"planned share of gates": price, "mean of gates": mean_price})
+share = f"faces until {plan.power:.0%} of gates have a verdict"
+gates = pd.DataFrame({share: price, "mean faces": mean_price})
 print(
     f"Ten gates that each err at the level let a bad model pass with a chance of {1 - (1 - plan.level) ** 10:.0%}"
 )
-caption = f"Faces for both verdicts, in multiples of {once:,}"
+caption = f"Both verdicts, in multiples of the {once:,} faces that one look needs"
 gates.rename_axis("release").style.format("{:.1f}").set_caption(caption)
 
 # %%
@@ -299,13 +306,16 @@ larger = {
     release: ("within", "beyond")[np.argmax([np.quantile(faces, plan.power) for faces in both])]
     for release, both in until.items()
 }
+by_release = [f"*{verdict}* at release {release}" for release, verdict in larger.items()]
+if len(set(larger.values())) == 1:
+    by_release = [f"*{larger[1]}* at each of these releases"]
 
 # %% tags=["hide-input"]
 bases = [f"{base:.0%}" for base in recorded["base"].unique()]
 Markdown(
     f"The first table is for one design, with an error rate of {GATE.base_rate:.0%}. The verdict that takes more faces is "
-    + ", ".join(f"*{verdict}* at release {release}" for release, verdict in larger.items())
-    + f". The second table has the range over the [record](benchmarks.html#a-gate-that-is-asked-again): error rates of {', '.join(bases)}, and for "
+    + ", ".join(by_release)
+    + f". The second table has the range over the [benchmark record](benchmarks.html#a-gate-that-is-asked-again): error rates of {', '.join(bases)}, and for "
     "*beyond* two sizes of effect. Each number there is a multiple of the faces that a gate of one look needs for the same verdict. "
     "A release passes with *within*."
 )
@@ -396,7 +406,7 @@ draw_check(grid, 0.41)
 # %% [markdown]
 # The plain formula promises too much where errors of a face are strongly correlated: a difficult face is difficult in all its
 # pairs. The refined formula is off a little where few rare errors are expected and power is low. An audit with so little
-# power is a bad plan anyway. The table has the designs where the refined formula leaves the simulation most.
+# power is a bad plan anyway. The table has the designs where the refined formula differs most from the simulation.
 
 # %%
 distance = 100 * (grid["power"] - grid["simulated"]).abs().to_numpy()
@@ -411,7 +421,7 @@ places = list(farthest.values())
 shown_designs = grid.loc[places, ["base_rate", "transects", "simulated", "power"]]
 heads = ["error rate", "transects", "power, simulated", "power, formula"]
 shown_designs = shown_designs.set_axis(list(farthest)).set_axis(heads, axis=1)
-shown_designs.assign(**{"difference (points)": distance[places]}).round(3)
+shown_designs.assign(**{"difference, points": distance[places]}).round(3)
 
 # %% tags=["remove-cell"]
 # A power of a quarter is drawn to complete the curves; at rare errors the formula is five points off.
@@ -508,8 +518,8 @@ def draw_reach(reach: pd.DataFrame) -> None:
 draw_reach(reach)
 
 # %% [markdown]
-# So write "no effect of this size or larger" in a report. The sentence costs one number, and it tells the reader how far you looked. More
-# transects help slowly. Four times as many halve the smallest detectable effect.
+# So write in a report: "an effect of this size would have been found in four audits of five; the interval is …". The first part tells how
+# far you looked. Only the interval excludes a size. More transects help slowly. Four times as many halve the smallest detectable effect.
 
 # %% [markdown]
 # ## Faces or raters?
@@ -517,7 +527,8 @@ draw_reach(reach)
 # Money buys transects or raters. A wrong label turns a right answer into an error and the reverse. So noise raises the
 # error rate and shrinks every difference: with a share $e$ of wrong labels, $1 - 2e$ of it is left, however many faces
 # there are. In this world we can count wrong labels, because we know the picture that raters
-# saw before they erred. The table compares them with a majority of raters who err independently.
+# saw before they erred. Several raters label an image by their mean on the scale of five answers. It is cut in the middle, and a tie counts
+# as male. The table compares wrong labels with those of a majority of raters who err independently.
 
 # %%
 RATERS = range(1, n_raters + 1)
@@ -541,7 +552,7 @@ wrong_labels.rename_axis("raters").style.format("{:.2%}", na_rep="–")
 
 # %% [markdown]
 # Prices are assumptions, so change them: a fee per answer, in your currency, and the median time per answer of the simulated crowd.
-# Our fee is above what the transects paper paid, which chapter 5 uses. It leaves room for a platform's share.
+# Our fee is above what {cite:t}`transects` paid, which [](05_transect_generation) uses. It leaves room for a platform's share.
 # Making the faces is free here. We plan with the audit's own values: its correlations, and the share of images that pruning left.
 
 # %%
@@ -585,7 +596,8 @@ def priced(raters: int) -> dict[str, float]:
 
 # %%
 designs = pd.DataFrame({r: priced(r) for r in (1, 3, 5, 9)}).T.rename_axis("raters")
-designs.style.format("{:,.0f}")
+heads = ["transects, average", "transects, one cell", "hours, one cell", "bill, one cell"]
+designs.set_axis(heads, axis=1).style.format("{:,.0f}")
 
 # %%
 cheapest = int(designs["money"].idxmin())
@@ -603,8 +615,8 @@ pd.DataFrame(asked_before, ["before the model"]).style.format("{:,.0f}")
 # ## Noise and pruning, in short
 #
 # Outside of an experiment only ratings of an attribute exist. Noise in a *predictor* pulls its slope towards zero
-# {cite:p}`spearman`. The slope shrinks by the {term}`reliability` of the score, which is its {term}`ICC`. Dividing by it undoes the harm on
-# average. To test this we regress errors on the hair length that one, two or more raters saw, and compare with the mean of very many
+# {cite:p}`spearman`. The slope is multiplied by the {term}`reliability` of the score, which is its {term}`ICC`. Dividing by it undoes the harm on
+# average. The result may overshoot, but not more with every rater. To test this we regress errors on the hair length that one, two or more raters saw, and compare with the mean of very many
 # raters, which is almost free of noise.
 
 # %%
@@ -737,8 +749,9 @@ assert limits["lower"].le(everything).all() and limits["upper"].ge(everything).a
 bounds = pruned[pruned["arm"] == "worst case"]
 signs_open = int(((bounds["lower"] <= 0) & (bounds["upper"] >= 0)).sum())
 width = (bounds["upper"] - bounds["lower"]).mean()
-print(f"The bounds are {width:.0f} points wide")
-summary.loc[["all", "pruned"], ["distance from truth", "width of interval"]].style.format("{:.1f}")
+print(f"On average the bounds are {width:.0f} points wide")
+by_images = summary.loc[["all", "pruned"], ["distance from truth", "width of interval"]]
+by_images.rename_axis("images").style.format("{:.1f}")
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95% intervals. Grey bars: worst-case bounds."}}
@@ -775,7 +788,7 @@ draw_bounds(pruned, bounds)
 # %% [markdown]
 # ## What would change our mind
 #
-# - If simulated power left the refined formula by more than five points where the power is one half or more, all plans made
+# - If simulated power differed from the refined formula by more than five points where the power is one half or more, all plans made
 #   with it would be wrong.
 # - If the correction for unreliability took slopes past the slope without noise, and further with every rater, noise would
 #   not be independent.
@@ -784,7 +797,7 @@ draw_bounds(pruned, bounds)
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Fewer faces, more often (15 minutes, medium)
+# ```{exercise} Fewer faces, more often, 15 minutes, medium
 # :label: exercise-budget
 # You can pay for a fixed number of answers. Find the best number of raters an image with `planning.noisy_design` and
 # `effects.power`, for the rater error found above and for four times as much. What changes?
@@ -819,7 +832,7 @@ pd.DataFrame(four).rename_axis("raters")
 # ```
 
 # %% [markdown]
-# ```{exercise} Undoing wrong labels (15 minutes, hard)
+# ```{exercise} Undoing wrong labels, 15 minutes, hard
 # :label: exercise-rogan
 # Compute one model's error rate with the labels of a single rater, correct it with `effects.rogan_gladen` and the noise found
 # above, `wrong[1]`, and compare it with the rate under `right`, the gender that raters see before they err. By how much is
@@ -859,8 +872,8 @@ print(f"true rate {p:.4f}, corrected {corrected_rate:.4f}")
 # ## Takeaways
 #
 # - Say how large an effect the audit could have found. Without this, "no effect" is empty.
-# - A cell in a family of tests needs many times the transects of an average. Pruning costs pairs by the square of the share kept.
-# - Noise in an attribute shrinks its slope by the reliability. A designed contrast can lose far less.
+# - A cell in a family of tests needs many times the transects of an average. The share of pairs left is the square of the share of images kept.
+# - Noise in an attribute multiplies its slope by the reliability. A designed contrast can lose far less.
 #
 # **Next:** [](17_transport) takes the error rates of the transects to other populations.
 
@@ -875,8 +888,8 @@ glue(
             f"family of tests needs {for_family['cell, in its family']['the difference above']:,}. With its "
             f"{audit['transect'].nunique():,} transects the audit of this book can overlook effects of "
             f"{worst['all', 'in family']:.1f} points in a cell, in one audit of five. At a fee of {PRICE:g} for an answer, labels for the "
-            f"{PLANNED.difference * 100:g} points in a cell cost at least {money:,.0f}, with {'one rater' if cheapest == 1 else f'{cheapest} raters'} per image "
-            f"and, because raters err and images are pruned, {transects:,.0f} transects. Answers before the model cost {before * PRICE:,.0f} more."
+            f"{PLANNED.difference * 100:g} points in a cell cost at least {money:,.0f}, with {'one rater' if cheapest == 1 else f'{cheapest} raters'} per image. "
+            f"Raters err and images are pruned, so this takes {transects:,.0f} transects. Answers before the model cost {before * PRICE:,.0f} more."
         )
     ),
     display=False,

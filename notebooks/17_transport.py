@@ -76,8 +76,8 @@ n_raters = 5
 # :name: fig-transport-ppb
 # :alt: Four rows, one per model. Each has three marks with intervals for the error rate of women with dark skin minus that of women with light skin: in the transects' own mix, predicted for the portraits, and observed in the portraits. The observed mark lies to the right of the two others for the trained models.
 #
-# The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by
-# reweighting the transects, and observed; 95% intervals, n images.
+# Error rate of women with dark skin minus that of women with light skin: on the transects as they are, predicted for the
+# PPB-like portraits by reweighting the transects, and observed in these portraits; 95% intervals, n images of women.
 # Drawn under [](#reweight-the-strata).
 # ```
 
@@ -86,7 +86,7 @@ n_raters = 5
 # ## The recipe: reweight the strata
 #
 # {cite:t}`transects` propose to combine the effects of attributes into a prediction for a specific population. They leave the test to
-# others. Here we can test it, because both targets are rendered, rated and judged. The recipe is called direct standardisation, or
+# others. Here we can test it, because our two target populations are rendered, rated and judged. The recipe is called direct standardisation, or
 # {term}`transport`. Let $\hat e(x)$ be the error rate on the transects in {term}`stratum` $x$, such as *seen as female, short hair, dark
 # skin*. Let $P(x)$ be the share of that stratum in the target:
 #
@@ -176,7 +176,8 @@ for place, (source, look) in enumerate(zip(parliament, figures.SPARE, strict=Fal
     reach = [rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]
     style = {"fmt": look.marker, "color": look.colour, "capsize": 3}
     ax.errorbar(rows["estimate"], y, xerr=np.clip(reach, 0, None), **style)
-    words = f"{source}, n = {parliament[source]['n'].max():,}"
+    women = parliament[source]["n"].xs(WOMEN, level="quantity")
+    words = f"{source}, n = {women.max():,}"
     ax.plot([], [], look.marker, color=look.colour, label=words)
 ax.set_yticks(range(len(MODELS)), MODELS)
 ax.set(xlabel="error rate of women, dark minus light skin (points)", ylim=(3.6, -0.6))
@@ -233,7 +234,7 @@ shown.fillna("–")
 # ### A few labels from the target
 #
 # Photographs may simply be harder there than here. Then all log odds shift alike, and a small labelled sample of the target can estimate the
-# shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a {term}`disparity <counted gap>`. The table
+# shift. This one number, a calibrated intercept, may repair the level of the error rate. It only stretches a {term}`disparity <counted gap>`, and can make it worse. The table
 # has the mean miss of the trained models in points, before and after, and for how many of all models, the null control among them, the
 # prediction comes nearer.
 
@@ -252,11 +253,19 @@ means = {
 }
 means = 100 * pd.DataFrame(means)
 means["nearer"] = (gone["after"] < gone["before"]).groupby("quantity", sort=False).sum()
-means.style.format("{:.1f}").format(f"{{}} of {len(MODELS)} models", "nearer")
+nearer = f"{{}} of {len(MODELS)} models"
+means.rename_axis("prediction").style.format("{:.1f}").format(nearer, "nearer")
+
+# %% tags=["hide-input"]
+closer = means["nearer"]
+Markdown(
+    f"With these labels the level, the error rate of all faces, comes nearer in {closer['all faces']} of {len(MODELS)} models. The disparity of "
+    f"women does so in {closer[WOMEN]}, that of men in {closer['men, dark − light']}. In the other models it is further off."
+)
 
 # %% [markdown]
 # The price is precision: the sample's own chance enters all rates. And a labelled sample gives the overall error rate by itself. The
-# experiment could only add the disparity of groups that are rare in the sample, and the calibration stretches that by the same factor as everything else.
+# experiment could only add the disparity of groups that are rare in the sample, and the calibration multiplies all odds by one factor.
 
 # %% [markdown]
 # ### A second population
@@ -349,7 +358,8 @@ handles = axes[0].get_legend_handles_labels()
 _ = figure.legend(*handles, loc="outside upper center", ncol=3)
 
 # %%
-misses.style.format("{:.1f}").set_caption("Mean miss of the trained models, in points")
+mean_misses = misses.rename_axis(index=["population", "prediction"], columns=None)
+mean_misses.style.format("{:.1f}").set_caption("Mean miss of the trained models, in points")
 
 # %% [markdown]
 # Reweighting can even make an overall rate worse. Transects hold more faces of rare strata than the target, and fewer faces that divide
@@ -360,7 +370,7 @@ misses.style.format("{:.1f}").set_caption("Mean miss of the trained models, in p
 #
 # Look at a prediction that misses, stratum by stratum. The shares are known, so the rates must be wrong: faces of a stratum err at another rate
 # there than here. The scatter compares them for one model. On the dashed line the assumption of transport is right. The miss of the
-# overall rate is a sum over strata, so each stratum's part has a number. The table after the figure has the three largest parts,
+# overall rate is a sum over strata, so we can give each stratum's part. The table after the figure has the three largest parts,
 # and the sum of all.
 
 # %%
@@ -377,8 +387,8 @@ pairs = error_rates.matched_groups(both, "data", STRATA, "error_fairface-like")
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95% Wilson intervals. On the dashed line a stratum errs alike in both."}}
 # Computed by faceaudit.effects.error_rates.matched_groups and
 # faceaudit.effects.error_rates.stratified_errors.
-over = (there["rate"] > here["rate"]).sum()
-title = f"{over} of {len(here)} strata err more often in the portraits"
+over = (there["low"] > here["high"]).sum()
+title = f"In {over} of {len(here)} strata the portraits' interval\nlies above that of the transects"
 ax = figures.matched_scatter(pairs)
 ax.set_title(title, loc="left")
 ax.figure.set_size_inches(4.8, 6.6)
@@ -401,7 +411,7 @@ parts.to_frame().style.format("{:.1f}")
 #
 # The strata cut perceived gender in two. On the transects gender was *set*, far from the middle. In a population it spreads, and some faces divide
 # the raters. The raters say how clear a face is: by the distance of their mean from the middle, as a part of half the scale. Below a quarter of
-# it they are *divided*, above half of it *clear*.
+# it they are *divided*, above half of it *clear*, and between these *leaning*.
 
 # %%
 clarity = {
@@ -416,6 +426,7 @@ clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95% Wilson intervals, n images."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 ax = plt.figure(figsize=(4.8, 4.6)).gca()
+ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=False)):
     part = 100 * clarity.xs(name, axis=1, level=1)
     y = np.arange(len(part)) + 0.24 * (place - 1)
@@ -423,7 +434,8 @@ for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=Fal
     style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
     ax.errorbar(part["rate"], y, xerr=np.clip(reach, 0, None), **style)
     for row, (n, end) in enumerate(zip(part["n"] / 100, part["high"], strict=True)):
-        ax.text(end + 1, y[row], f"n = {n:,.0f}", color=look.colour, va="center", fontsize=9)
+        how = {"color": look.colour, "va": "center", "fontsize": 9, "bbox": ground}
+        ax.text(end + 1, y[row], f"n = {n:,.0f}", **how)
 ax.set_yticks(range(len(clarity)), clarity.index)
 ax.set(xlabel="error rate (%)", ylim=(len(clarity) - 0.5, -0.5), xlim=(0, None))
 ax.legend(loc="lower left", bbox_to_anchor=(-0.2, 1), ncol=1)
@@ -437,19 +449,20 @@ extremes = clarity.xs("PPB-like", axis=1, level=1).loc[["divided", "clear"]]
 errors_of = (extremes["rate"] * (1 - extremes["rate"]) / extremes["n"]) ** 0.5
 
 # %% tags=["hide-input"]
-question(
-    "The fairface-like model errs on {divided:.0%} of the faces in the PPB-like set that divide the "
-    "raters and on {clear:.0%} of the clear ones. {all:.0%} of that set is less than clear, {ours:.0%} "
-    "of the transects, and {odd:.0%} of the {n} faces that are seen as male with long hair. Does the "
-    "model err more often on faces that divide the raters?",
+asked = question(
+    "Does the fairface-like model err more often on the faces in the PPB-like set that divide the raters ({divided:.0%}) than on the "
+    "clear ones ({clear:.0%})?",
     margin=extremes["rate"]["divided"] - extremes["rate"]["clear"],
     error=np.hypot(*errors_of),
     divided=extremes["rate"]["divided"],
     clear=extremes["rate"]["clear"],
-    ours=(audit["clarity"] != "clear").mean(),
-    all=(ppb["clarity"] != "clear").mean(),
-    odd=(odd["clarity"] != "clear").mean(),
-    n=len(odd),
+)
+ours, all_faces, odd_ones = ((frame["clarity"] != "clear").mean() for frame in (audit, ppb, odd))
+plain, finest = misses.loc["PPB-like"].loc[["three attributes", "and clarity"], WOMEN]
+Markdown(
+    f"{asked.data} {all_faces:.0%} of that set is less than clear, {ours:.0%} of the transects, and {odd_ones:.0%} of the {len(odd)} "
+    "faces that are seen as male with long hair. Clarity is one difference that strata hide. With it among the strata, the mean miss of the "
+    f"trained models about women in that set is {finest:.1f} points, and {plain:.1f} without it."
 )
 
 # %% [markdown]
@@ -475,7 +488,7 @@ bounds.style.format("{:.1%}").set_caption(f"Overall error rate; {missing}")
 # %% [markdown]
 # What is left after the finest mix may come from pose, light, glasses, tied hair, or the many ways in which a face can be clear to people and unclear to a
 # model. We left these out. A designer can add axes to the experiment, or claim less. The claim that survives is modest: an experiment
-# predicts what comes with *these* attributes among faces like *its own*. The share of an observed disparity has to be counted, model by model.
+# predicts what comes with *these* attributes among faces like *its own*. How much of an observed disparity it predicts has to be counted, model by model.
 
 # %% [markdown]
 # There is a moral side. A prediction may say *fair enough* because the experiment left out the very faces that suffer. Always count errors also among the people whom a system will meet. And quote the share of faces that the estimate covers whenever
@@ -491,7 +504,7 @@ bounds.style.format("{:.1%}").set_caption(f"Overall error rate; {missing}")
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Your own population (10 minutes, easy)
+# ```{exercise} Your own population, 10 minutes, easy
 # :label: exercise-population
 # Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes with neither gender nor skin. Predict the
 # disparity between dark- and light-skinned women in it. What does the answer estimate?
@@ -526,7 +539,7 @@ assert np.allclose(twice, predicted)
 # ```
 
 # %% [markdown]
-# ```{exercise} A larger sample of labels (15 minutes, medium)
+# ```{exercise} A larger sample of labels, 15 minutes, medium
 # :label: exercise-more-labels
 # Calibrate with five times as many labelled faces of the target. Does the predicted disparity of women come nearer to the observed one?
 #
@@ -554,8 +567,8 @@ pd.DataFrame(sizes).loc[[*TRAINED]]
 # ## Takeaways
 #
 # - Error rates travel by stratum, as far as strata hold what matters. Name what they leave out.
-# - A few labels from the target can repair the level of a prediction. They only stretch a disparity.
-# - Report the share of faces that are missing in the experiment.
+# - A few labels from the target may repair the level of a prediction. They can make a disparity worse.
+# - Report the share of faces that are missing from the experiment.
 #
 # **Next:** [](18_audit_your_model) puts all steps into one file and one report, for a model of your own.
 
@@ -586,8 +599,10 @@ answer = (
 
 # %% tags=["remove-cell"]
 rates = clarity["rate"]["PPB-like"]
-hidden = "The strata hide what differs inside them: the fairface-like model errs on "
-hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and on {rates['clear']:.0%} of the clear ones."
+with_clarity = misses.loc[("PPB-like", "and clarity"), WOMEN]
+hidden = "Strata hide differences. Clarity is one: the fairface-like model errs on "
+hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and on {rates['clear']:.0%} of the clear ones. "
+hidden += f"With strata of clarity too, the mean miss is {with_clarity:.1f} points."
 glue("answer", Markdown(with_minus(answer + hidden)), display=False)
 
 

@@ -128,7 +128,7 @@ def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     figure.text(0.02, 0.109, in_lines(report.limits[:limits], "– "), **how)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95% intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "Another audit: the first page of the report on the table that ships with the book; 95% intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and the verdict *beyond* of the whole family, so an interval beyond the grey band can still be undecided. *Within* is judged by a shorter interval, so the 95% interval of a cell within can leave the band."}}
 # Computed by faceaudit.table.
 def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
     """Texts as lines that fit a page of the report."""
@@ -165,7 +165,7 @@ draw_report(audit_of_the_table())
 #
 # One call makes the audit. It takes the frame, the names of columns, the levels of each axis with the low one
 # first, and the tolerance: the largest effect that does not matter. The result holds the report of {numref}`fig-report`,
-# and tables such as `effects`. The command `make audit AUDIT=src/faceaudit/examples/table.yml` does the same by a file.
+# and tables such as `effects`. The command `make audit AUDIT=src/faceaudit/examples/table.yml` does the same from a file.
 
 # %%
 levels = {
@@ -201,8 +201,8 @@ claim(
 )
 
 # %% [markdown]
-# The question of this table is about skin. The answer has a line for every axis, in the order of the call, because
-# all comparisons share one error rate and the report shows all of them.
+# The question of this table is about skin. The answer begins with the axes by their verdicts. Then it has a line for every axis, in the
+# order of the call: all comparisons share one chance of a false alarm, and the report shows all of them.
 #
 # Tables bring mistakes along: a face twice, a misspelt level, a missing image. Each is refused with one
 # sentence, which names the row and what was expected. Here we drop the last row:
@@ -288,6 +288,14 @@ chances.index.name = "effect, times the tolerance"
 caption = f"Chances in a cell, if the model errs on {sizes['expected error']:.0%} of images"
 chances.loc[["0", "2"], ["within", "beyond"]].style.format("{:.0%}").set_caption(caption)
 
+# %% tags=["hide-input"]
+Markdown(
+    f"This plan is too small: it has {plan.units:,} of the {sizes['needed']:,} faces that it needs. We keep it so that the page runs fast. "
+    "Expect *undecided*."
+    if plan.units < sizes["needed"]
+    else "This plan has the faces that it needs."
+)
+
 # %% [markdown]
 # ### Faces, people, answers
 #
@@ -310,8 +318,8 @@ print(*said[-4:], sep="\n")
 # *within* if two one-sided tests say so. Otherwise it is *undecided*: more images are needed.
 #
 # The report trusts the model's answers, so the audit tests the model first. It must give different answers for
-# different images, and twice the same answer for one image. A network that gets blue for red still answers. So
-# the audit also tries other preparations of the image. One that separates the classes better is a *doubt* of the report.
+# different images, and the same answer twice for one image. A network that is given swapped colour channels still answers. So
+# the audit also tries other preparations of the image. One that separates the classes better raises a *doubt* in the report.
 
 # %%
 doubts = [doubt.sentence for doubt in audit.report.doubts]
@@ -361,8 +369,8 @@ _ = ax.figure.suptitle(title, fontsize=12)
 
 # %% tags=["hide-input"]
 question(
-    "{held} of {n} intervals hold the truth. Do more intervals miss than the one in twenty that chance "
-    "allows?",
+    "One interval in twenty would miss if the truth were exact and the cells independent. Here the truth comes from other faces and has an "
+    "error of its own. Do more than one in twenty miss, if {held} of {n} intervals hold the truth?",
     margin=1 - intervals_held / intervals - 0.05,
     error=np.sqrt(0.05 * 0.95 / intervals),
     held=intervals_held,
@@ -372,7 +380,7 @@ question(
 # %% [markdown]
 # ### How far to trust it
 #
-# An interval can miss its truth for three reasons. The truth is itself an estimate, from other faces. Raters
+# Apart from its own chance of one in twenty, an interval can miss its truth for three reasons. The truth is itself an estimate, from other faces. Raters
 # may see another gender than was set. And a moved face carries more than its axis. In this world we can remove
 # the second reason. The result has a table of images, and with it we audit the same answers once more, with the
 # intended level as the label. The distance from the truth that is left then comes from chance and from what moves
@@ -408,11 +416,12 @@ largest = max(report.averages, key=lambda one: abs(one.estimate))
 
 # %% tags=["hide-input"]
 question(
-    "Another hue of the clothes changes the error rate by {change:points} points, and the largest average "
+    "Another hue of the clothes changes the error rate by {change:points} points, and this interval {zero} zero. The largest average "
     "effect of an axis is {most:points} points. Is that more, whatever the sign?",
     margin=abs(largest.estimate) - abs(placebo.estimate),
     error=sum((one.high - one.low) ** 2 for one in (placebo, largest)) ** 0.5 / (2 * 1.96),
     change={"estimate": placebo.estimate, "low": placebo.low, "high": placebo.high},
+    zero="holds" if placebo.low <= 0 <= placebo.high else "leaves out",
     most={"estimate": largest.estimate, "low": largest.low, "high": largest.high},
 )
 
@@ -451,7 +460,7 @@ print(*lenient.report.plan.departures, sep="\n")
 # ### Did retraining help?
 #
 # The makers train a second model on a balanced collection. Both models answer on the same images, so
-# `faceaudit.compare` holds their errors against each other image by image. This removes what is hard about a face, and finds smaller changes than
+# `faceaudit.compare` compares their errors image by image. This removes what is hard about a face, and finds smaller changes than
 # two separate audits. The version takes the place of an axis: the two images of a pair are one image, asked twice. The table gives
 # the change of the error rate in points, on all images and in each group.
 
@@ -465,7 +474,29 @@ changes = faceaudit.compare(audit, retrained).changes
 by_group = 100 * changes[["estimate", "low", "high"]].astype(float)
 by_group.index = ["all images", *changes["cell"].iloc[1:]]
 by_group["p after Holm"] = changes["p_holm"].astype(float).to_numpy()
-by_group.style.format("{:+z.1f}").format("{:.3f}", subset="p after Holm")
+
+
+def p_in_words(p: float) -> str:
+    """A p-value with three decimals, or that it is smaller."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+by_group.style.format("{:+z.1f}").format(p_in_words, subset="p after Holm")
+
+# %% tags=["hide-input"]
+groups_alone = by_group.iloc[1:]
+found_in = groups_alone[groups_alone["p after Holm"] < plan.content["level"]]["estimate"]
+on_average = changes.iloc[0]
+question(
+    "After the adjustment, errors fall in {fewer} of {n} groups and rise in {more}. Does retraining help on average, where the error rate changes by "
+    "{change:points} points?",
+    margin=-on_average["estimate"],
+    error=(on_average["high"] - on_average["low"]) / (2 * 1.96),
+    fewer=int((found_in < 0).sum()),
+    n=len(groups_alone),
+    more=int((found_in > 0).sum()),
+    change=on_average[["estimate", "low", "high"]].to_dict(),
+)
 
 # %% tags=["remove-cell"]
 results |= {
@@ -484,8 +515,8 @@ results |= {
 #
 # A system that recognises faces makes a vector of each picture, an {term}`embedding`. The cosine of two embeddings is
 # the similarity of two faces. Its errors are errors on pairs ([](15_verification_curves)). So the audit file
-# `audits/verification.yml` names pictures of known people and a group for each. We take recogniser and
-# pictures of [](14_verification_measures), where people of one *seed* are matched across groups.
+# `audits/verification.yml` names pictures of known people and a group for each. We take the recogniser and
+# the pictures of [](14_verification_measures), where people of one *seed* are matched across groups.
 
 # %%
 NAME = "arcface-a"
@@ -530,20 +561,21 @@ rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("gro
 # %% tags=["remove-cell"]
 results["recogniser"] = of_pairs.verdict
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95% intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95% intervals, with seeds as the units. The title counts the differences of every other group from European-looking men, in both rates, by their verdicts."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
 figure, axes = plt.subplots(1, 2, figsize=(PHONE, 4.2), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
     part = 100 * rates[[rate, f"{rate}_low", f"{rate}_high"]]
     part = part.set_axis(["estimate", "low", "high"], axis=1)
     figures.forest(part, None, f"{name}\nrate (%)", ax)
-within = sum(one.verdict == "within" for one in of_pairs.disparities)
-_ = figure.suptitle(
-    f"{within} of {len(of_pairs.disparities)} differences are\nwithin the tolerance", fontsize=12
-)
+found_verdicts = [one.verdict for one in of_pairs.disparities]
+within, beyond_it = found_verdicts.count("within"), found_verdicts.count("exceeds")
+title = f"{within} of {len(found_verdicts)} differences are within {100 * of_pairs.tolerance:g} points,\n"
+title += f"{beyond_it} beyond, {found_verdicts.count('inconclusive')} undecided"
+_ = figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
-# The pairs follow from the table and the seed, before the model is asked. Two people are compared within a
+# The pairs follow from the table and the random seed, before the model is asked. Two people are compared within a
 # group only, as in the reports of NIST, because people of different groups are easy to tell apart. A
 # picture without an embedding is a {term}`failure to enrol` and is counted by group. Two audits can be compared only
 # if their pairs are alike. The table has all pairs of one prototype, and those in which one picture is the prototype
@@ -562,8 +594,8 @@ pd.Series(below).to_frame("below the threshold").style.format("{:.1%}")
 #
 # {cite:t}`transects` had a generator that had learned from photographs. Its true effects are unknown. Here
 # we go through their whole study in this situation, with `audits/study.yml`. Every step rests on codes,
-# images and people's answers. The shipped example treats the book's own generator as a stranger, so that we can look
-# up the truth at the end. `make reproduce GENERATOR=…` shows your study in this place
+# images and people's answers. The shipped example treats the book's own generator as if it were unknown; at the end
+# we can look up the truth. `make reproduce GENERATOR=…` shows your study in this place
 # ([](bring-your-generator)).
 
 
@@ -692,7 +724,11 @@ for_your_study(cosines, *[Markdown(halved)] * ("calibration" not in own))
 names = [*axes, *(name for name in ATTRIBUTES if name not in axes)]
 moved = {name: frame.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved)
-moved.rename(spaced, axis=0).rename(spaced, axis=1)
+moved_in_words = moved.rename(spaced, axis=0).rename(spaced, axis=1)
+caption = (
+    "Change of the mean answer (scale 0 to 1) from the low to the high level of the column's axis"
+)
+moved_in_words.style.format("{:z.2f}", na_rep="–").set_caption(caption)
 
 # %% tags=["hide-cell", "study"]
 in_a_row = min(max(1, 8 // 2 ** len(axes)), frame["unit"].nunique())
@@ -867,9 +903,8 @@ _ = ax.figure.suptitle(title, fontsize=12)
 sentence = None
 if study == EXAMPLE:
     sentence = question(
-        "{inside} of {n} intervals hold the truth; with the meant level as the label {meant} hold it. On "
-        "average an estimate is {off:.1f} points from the truth. Do more intervals miss than the one in "
-        "twenty that chance allows?",
+        "Here the truth is that of the same faces. On average an estimate is {off:.1f} points from it. With the meant level as the label, {meant} of "
+        "{n} intervals hold it. One in twenty would miss if the cells were independent. Do more miss, if {inside} of {n} hold the truth?",
         margin=(~inside).mean() - 0.05,
         error=np.sqrt(0.05 * 0.95 / len(inside)),
         inside=int(inside.sum()),
@@ -880,8 +915,8 @@ if study == EXAMPLE:
 sentence
 
 # %% [markdown]
-# The regression of the paper has the weakness of [](09_logistic_ate) here too. One coefficient averages effects of opposite
-# direction. So look at groups before you read a main effect.
+# The regression of the paper has the weakness of [](09_logistic_ate) here too. One coefficient averages effects that
+# differ. So look at groups before you read a main effect.
 
 # %% tags=["hide-input", "study"]
 sentence = None
@@ -902,7 +937,8 @@ sentence
 # ### What the gate cannot see
 #
 # An attribute that was neither asked about nor measured can move along with an axis. Look at the rows of
-# {numref}`fig-study-transects` for it, then ask about it in the next study, or let a reader measure it and hold it.
+# {numref}`fig-study-transects` for it, then ask about it in the next study, or let a *reader* (a model that
+# measures an attribute) measure it, and hold it.
 # [](benchmarks) counts how often the same audit holds its truths with readers.
 
 # %% tags=["study"]
@@ -916,9 +952,8 @@ if study == EXAMPLE:
 sentence = None
 if study == EXAMPLE:
     sentence = question(
-        "{dark:.0%} of the images that were meant to look dark-skinned and female wear earrings, and "
-        "{light:.0%} of the light-skinned versions of the same faces. Jaws change by {wider:+.1f} standard "
-        "deviations from female to male. Do earrings come along with skin?",
+        "Jaws change by {wider:+.1f} standard deviations from female to male. Do earrings come along with skin: are they in more of the images "
+        "that were meant to look dark-skinned and female ({dark:.0%}) than of the light-skinned versions of the same faces ({light:.0%})?",
         margin=more.mean(),
         error=more.sem(),
         dark=worn[1].mean(),
@@ -952,7 +987,7 @@ sentence
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} A smaller audit (10 minutes, easy)
+# ```{exercise} A smaller audit, 10 minutes, easy
 # :label: exercise-smaller-audit
 # Halve the number of faces in `audits/example.yml` and write the plan with `make audit-plan`. What can the
 # design still call beyond the tolerance? Then leave `transects` out, so that the plan chooses the number.
@@ -989,7 +1024,7 @@ sizes.loc[[*heads]].rename(heads).T
 # ```
 
 # %% [markdown]
-# ```{exercise} Gaming the gate (15 minutes, medium)
+# ```{exercise} Gaming the gate, 15 minutes, medium
 # :label: exercise-gate
 # Find two ways to make a biased model pass `gate` without a change to the model. Which parts of the report
 # give each of them away?
@@ -1020,7 +1055,7 @@ print(f"tolerance of the report: {wide.report.tolerance:.0%}; departures: none")
 # ```
 
 # %% [markdown]
-# ```{exercise} Fewer answers (20 minutes, hard)
+# ```{exercise} Fewer answers, 20 minutes, hard
 # :label: exercise-study-answers
 # Let the study sample five hundred faces only. It stops before people see neutral faces, and its folder has the
 # directions by then. What happens to their quality and to the cost of a step?
@@ -1082,7 +1117,7 @@ results |= {
 
 # %% tags=["remove-cell"]
 reached = (
-    f"In the study of a generator {inside.sum()} of {len(inside)} intervals hold the truth."
+    f"In the study of a generator {inside.sum()} of {len(inside)} intervals hold the truth of the same faces."
     if study == EXAMPLE
     else "Your own generator has no truth to compare with."
 )
@@ -1093,7 +1128,7 @@ glue(
         with_minus(
             f"One call or one audit file goes in and one report comes out, from a table, a model or a generator. For the "
             f"model file of this chapter {beyond} of {len(report.judged)} judged comparisons are beyond the tolerance "
-            f"and {undecided} are undecided, so the gate gives exit code {code}. The truth is known here: "
+            f"and {undecided} are undecided, so the gate gives exit code {code}. The truth is known from other faces, with an error of its own: "
             f"{intervals_held} of {intervals} intervals hold it. {reached}"
         )
     ),

@@ -47,6 +47,7 @@
 # %% tags=["hide-cell"]
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -91,7 +92,8 @@ by_level = measured["by level"]
 names = {"low": "light", "middle": "medium", "high": "dark"}
 means = pd.DataFrame({names[level]: by_level[level]["mean"] for level in names})
 spread = pd.DataFrame({names[level]: by_level[level]["sd"] for level in names})
-pd.concat({"mean": means, "SD": spread}, axis=1).loc[["L", "a", "b"]]
+in_words = {"L": "L*", "a": "a*, green to red", "b": "b*, blue to yellow"}
+pd.concat({"mean": means, "SD": spread}, axis=1).loc[[*in_words]].rename(in_words)
 
 # %% tags=["hide-input"]
 before, faces = measured["asked to take part"], len(measured["faces"])
@@ -101,7 +103,7 @@ Markdown(
     f"The plan says who takes part: {plan['exclusions']['adult']}, and {plan['exclusions']['reached']}. {faces} of "
     f"{before} faces met the second rule. The first rule is asked of the face before its skin is changed, and networks err: of some "
     f"changed pictures they say fewer than 18 years. One step along a plane of lightness would miss its goal: the plane explains {explained:.0%} of the "
-    f"variance (cross-validated; the correlation with unseen faces is {correlation:.2f}). So images are made and measured in "
+    f"variance (cross-validated; the correlation on unseen faces is {correlation:.2f}). So images are made and measured in "
     f"{plan['rounds']} rounds, and each face gets steps of its own."
 )
 
@@ -131,18 +133,18 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # %% [markdown]
 # Two controls stand beside every effect. *Dimmed light* is the light face again, but the light of the whole picture is dimmed until
 # the skin reflects as much light, on average, as at the dark level. If a model reacts to it alike, its answer is about brightness. *A step at
-# random* goes as far from the light face as the dark one lies, along an axis that leaves the planes of all measures. If a model
+# random* goes as far from the light face as the dark one lies, along an axis that keeps all measures as they are. If a model
 # reacts to it, the model is unsteady.
 
 # %% [markdown]
-# Two other instruments look at the axis from outside. One is the face mesh of an audited product: as skin darkens, its points should
-# stay as close to ours {cite:p}`landmarks`. The other is the planes that the authors of {cite:t}`transects` fitted to people's
+# Other instruments look at the axis from outside. One is the face mesh of an audited product: on dark skin its points should
+# be as close to ours {cite:p}`landmarks` as on light skin. The others are the planes that the authors of {cite:t}`transects` fitted to people's
 # answers ([](bring-your-generator)). They say what else of a perceived face moves along.
 
 # %% tags=["hide-input"]
 mesh = measured["landmarks beside the mesh"]
 claim(
-    "Points of eyes, nose and mouth lie {light:.1%} of the distance of the eyes from the product's in light faces, and "
+    "Points of eyes, nose and mouth lie {light:.1%} of the distance between the eyes from the product's in light faces, and "
     "{dark:.1%} in dark ones. Darkness moves them very little.",
     holds=abs(mesh["high"]["median distance"] - mesh["low"]["median distance"]) < 0.01,
     light=mesh["low"]["median distance"],
@@ -151,7 +153,8 @@ claim(
 
 # %%
 beside = pd.DataFrame(measured["beside given planes"]).T
-beside.rename(spaced).rename(columns={"step in sd": "light to dark, in SD"})
+heads = {"cosine": "cosine with the plane of lightness", "step in sd": "light to dark, in SD"}
+beside.rename(spaced).rename(columns=heads)
 
 # %%
 along = beside["step in sd"].drop("skin_colour")
@@ -215,7 +218,7 @@ planned.agg(tolerance=("tolerance", "first"), networks=("model", "nunique"))
 #
 # The record has a row for each image, network and outcome. The light face is the reference of four changes. For each network and
 # outcome, `faceaudit.table` takes the rows and computes paired changes with base faces as units. Then `faceaudit.side_by_side`
-# judges all of them together. Its intervals {term}`hold together <simultaneous intervals>`.
+# judges all of them together. Its intervals are {term}`joint <simultaneous intervals>`.
 
 # %%
 answers = pd.read_csv(published / "answers.csv", keep_default_na=False, na_values={"value": [""]})
@@ -235,8 +238,8 @@ kind = part["skin"].where(part["study"] == "measured", part["study"])
 part = part.assign(change=kind.map(kinds))
 
 # %% [markdown]
-# The next table has the lightness L\* of the skin in all pictures: mean and standard deviation over faces. A step at random leaves the
-# planes of the measures, and still moves some faces. Dimmed light is set by the mean light that the skin reflects, and not by L\*.
+# The next table has the lightness L\* of the skin in all pictures: mean and standard deviation over faces. A step at random keeps the
+# planes of all measures, and still moves some faces. Dimmed light is set by the mean light that the skin reflects, and not by L\*.
 
 # %%
 lit = part.drop_duplicates("image").groupby("change")["lightness"].agg(mean="mean", SD="std")
@@ -267,7 +270,7 @@ def by_network(table: pd.DataFrame) -> pd.DataFrame:
 
 # %%
 def judged_together(rows: pd.DataFrame, axes: dict[str, list[str]]) -> dict[str, pd.DataFrame]:
-    """Changes, flips and silence of all networks, with intervals that hold together."""
+    """Changes, flips and silence of all networks, with joint intervals."""
     told = rows.groupby(["model", "outcome"], sort=False)
     audits = {
         f"{network} {outcome}": audit_of(of_one, outcome, axes)
@@ -287,14 +290,17 @@ together = judged_together(part, {"change": [*kinds.values()]})
 effects = together["changes"]
 
 # %% [markdown]
-# The table has the verdict on each answer, for all changes. One network tells a side and no score, so it has no line here.
+# The table has the verdict on each answer, for all changes. *Beyond* is a test against the tolerance, adjusted for all answers. *Within*
+# is two one-sided tests for this answer alone, at the level of the plan. The joint intervals of the figures are a third thing: a verdict can differ from
+# what they show. One network tells a side and no score, so it has no line here.
 
 # %%
 by_answer = effects.assign(verdict=effects["verdict"].astype(str))
 verdicts = by_answer.pivot_table(
     "verdict", ["network", "answer"], "change", aggfunc="first", sort=False
 )
-verdicts[[*kinds.values()][1:]].rename_axis(columns=None).replace("inconclusive", "undecided")
+in_words = {"exceeds": "beyond", "inconclusive": "undecided"}
+verdicts[[*kinds.values()][1:]].rename_axis(columns=None).replace(in_words)
 
 # %% [markdown]
 # The plan has a second study, with faces of another seed and half as many. They were made and asked like the first ones, but for the
@@ -327,6 +333,13 @@ def joint(
     return ends.assign(row=chosen[row], change=chosen["change"])
 
 
+def with_tolerance(figure: plt.Figure, answer: str) -> plt.Figure:
+    """The figure with a grey band of the tolerance of an answer, in points or in years."""
+    most = tolerance[answer] * (1 if answer == "age" else 100)
+    figure.axes[0].axvspan(-most, most, color="#DDDDDD", zorder=0)
+    return figure
+
+
 def change_of(
     network: str, answer: str, change: str = "dark skin", changes: pd.DataFrame = effects
 ) -> dict[str, float]:
@@ -340,11 +353,12 @@ def change_of(
 #
 # A product that tells gender tells how a face looks to it. Its score P(male) runs from 0 to 1. The change of the score needs no label.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) for each network: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-gender", "caption": "Change of the score P(male) against the light face, in points; joint intervals over all answers of all networks."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) for each network: medium skin, dark skin, a step at random and dimmed light, each against the light face, around a grey band of the tolerance."}, "figure": {"name": "fig-published-gender", "caption": "Change of the score P(male) against the light face, in points; joint intervals over all answers of all networks. Grey: the tolerance."}}
 # Computed by faceaudit.side_by_side.
 figure = panels.intervals(
     joint(["P(male)"], "network"), "row", "change", xlabel="points of P(male)"
 )
+figure = with_tolerance(figure, "P(male)")
 beyond = beyond_tolerance(["P(male)"])
 _ = figure.axes[0].set_title(f"P(male): dark skin moves {beyond} beyond the tolerance", fontsize=12)
 
@@ -388,9 +402,10 @@ claim(
 # The same faces and the same call answer for ages and emotions. Readers who want to leave gender out
 # can begin here: this section stands without the one before.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-ages", "caption": "Change of the age that a network tells, in years, against the light face; joint intervals over all answers of all networks."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells: medium skin, dark skin, a step at random and dimmed light, each against the light face, around a grey band of the tolerance."}, "figure": {"name": "fig-published-ages", "caption": "Change of the age that a network tells, in years, against the light face; joint intervals over all answers of all networks. Grey: the tolerance."}}
 # Computed by faceaudit.side_by_side.
 figure = panels.intervals(joint(["age"], "network", 100), "row", "change", xlabel="years")
+figure = with_tolerance(figure, "age")
 beyond = beyond_tolerance(["age"])
 _ = figure.axes[0].set_title(f"Ages: dark skin moves {beyond} beyond the tolerance", fontsize=12)
 
@@ -441,10 +456,11 @@ claim(
     most=max(change["estimate"] for change in by_light.values()),
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of four scores, happy, angry, real and live, of each network that tells them: medium skin, dark skin, a step at random and dimmed light, each against the light face."}, "figure": {"name": "fig-published-emotions", "caption": "Change of the scores of two emotions, and of being real and live, in points, against the light face; joint intervals over all answers of all networks."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of four scores, happy, angry, real and live, of each network that tells them: medium skin, dark skin, a step at random and dimmed light, each against the light face, around a grey band of the tolerance."}, "figure": {"name": "fig-published-emotions", "caption": "Change of the scores of two emotions, and of being real and live, in points, against the light face; joint intervals over all answers of all networks. Grey: the tolerance."}}
 # Computed by faceaudit.side_by_side.
 scores = ["happy", "angry", "real", "live"]
 figure = panels.intervals(joint(scores, "model"), "row", "change", xlabel="points of the score")
+figure = with_tolerance(figure, "happy")  # the others have the same tolerance
 beyond = beyond_tolerance(scores)
 _ = figure.axes[0].set_title(f"Dark skin moves {beyond} scores beyond the tolerance", fontsize=12)
 
@@ -475,12 +491,12 @@ claim(
 
 # %%
 often = together["flips"].pivot_table("estimate", "network", "change", sort=False)
-often.style.format("{:.0%}")
+often.style.format("{:.1%}")
 
 # %% tags=["hide-input"]
 unsteady = often["a step at random"] > 0.5 * often["dark skin"]
 Markdown(
-    f"For {unsteady.sum()} of {len(unsteady)} networks it flips more than half as many decisions as dark skin does."
+    f"A step at random flips, for {unsteady.sum()} of {len(unsteady)} networks, more than half as many decisions as dark skin does."
 )
 
 # %%
@@ -490,10 +506,10 @@ unseen = states.agg(lambda kinds: (kinds == "no face").sum()).sum()
 
 # %% tags=["hide-input"]
 mute, partly = shares.index[shares == 1], shares[(shares > 0) & (shares < 1)]
-of_images = [f"{name} of {share:.1%} of the images" for name, share in partly.items()]
+of_images = [f"{name} for {share:.1%} of the images" for name, share in partly.items()]
 sides = manifest["parts"]["repeated"]["sides without a score"]
 one_sided = [
-    f"*{name}* gives no score of any image, and says male of {sides[name]['male']} of {sides[name]['images']} images of the "
+    f"*{name}* gives no score for any image, and says male of {sides[name]['male']} of {sides[name]['images']} images of the "
     "second study"
     for name in mute
 ]
@@ -519,7 +535,7 @@ Markdown(f"Beyond the tolerance are {beyond} of these {len(silence)} changes.")
 # %% [markdown]
 # ## The same with other faces
 #
-# Intervals say how far another sample of faces may lead. The second study is such a sample. Two studies agree about a
+# Intervals say how far another sample of faces may lead. The second study is such a sample. Two studies *agree* about a
 # change if their difference lies within what both joint intervals allow together.
 
 
@@ -542,7 +558,7 @@ agree = both["agree"]
 
 # %% tags=["hide-input"]
 claim(
-    "With {faces} other faces {agree} of {n} changes agree within their intervals.",
+    "With {faces} other faces {agree} of {n} changes do not differ by more than the intervals allow.",
     holds=bool(agree.mean() > 0.9),
     faces=len(manifest["parts"]["repeated"]["faces"]),
     agree=int(agree.sum()),
@@ -567,7 +583,7 @@ Markdown(
 # %% [markdown]
 # Both studies along this axis were made twice, by the same plan, and the answers of the first making were known when the second was
 # made. The first record lacked the steps of the faces, so that another machine could not draw the same pictures. The second one has
-# them. Its steps are rounded in every round, and the step at random of a face hangs on the number of the face alone. Most faces
+# them. Its steps are rounded in every round, and the step at random of a face depends on the number of the face alone. Most faces
 # take part in both records, with other pictures. The table says how much that moves: the largest difference of a change, beside
 # the half-width of its joint interval, and how many verdicts turned.
 
@@ -579,17 +595,19 @@ twice = {
     for name, changes in second.items()
 }
 remade = pd.concat(twice, names=["study"]).reset_index("study")
-remade["size"] = remade["difference"].abs()
-remade["half-width"] = (remade["high_family"] - remade["low_family"]).astype(float) / 2
+unit = remade["answer"].eq("age").map({True: 1.0, False: 100.0})  # years, or points of a score
+remade["size"] = unit * remade["difference"].abs()
+remade["half-width"] = unit * (remade["high_family"] - remade["low_family"]).astype(float) / 2
 remade["turned"] = remade["verdict"].astype(str) != remade["verdict again"]
 
 # %%
 by_answer = remade.groupby(["study", "answer"], sort=False)
 how = {"size": "max", "half-width": "median", "turned": "sum"}
-table = by_answer.agg(how).set_axis(
-    ["largest difference", "median half-width", "verdicts turned"], axis=1
-)
-table.style.format("{:.3f}", subset=["largest difference", "median half-width"])
+heads = ["largest difference", "median half-width", "verdicts that turned"]
+table = by_answer.agg(how).set_axis(heads, axis=1)
+studies = {"measured": "first study", "repeated": "second study"}
+caption = "Differences and half-widths in points of a score, those of ages in years"
+table.rename(studies, level="study").style.format("{:.2f}", subset=heads[:2]).set_caption(caption)
 
 # %%
 in_first = held_together(*(first[name].drop(columns="study") for name in second))
@@ -671,7 +689,7 @@ beside_skin = pd.DataFrame(
 )
 beside_skin.drop(["L", "a", "b"]).round(2)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) for each network along four axes: dark skin as measured, people's skin plane, the light of its light faces dimmed, and longer hair."}, "figure": {"name": "fig-published-planes", "caption": "Change of the score P(male), in points: dark skin as it is measured, people's plane of skin, dimmed light on the faces of that plane, and longer hair; joint intervals over all answers of all networks of a part."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) for each network along four axes: dark skin as measured, people's skin plane, the light of its light faces dimmed, and longer hair, around a grey band of the tolerance."}, "figure": {"name": "fig-published-planes", "caption": "Change of the score P(male), in points: dark skin as it is measured, people's plane of skin, dimmed light on the faces of that plane, and longer hair; joint intervals over all answers of all networks of a part. Grey: the tolerance."}}
 # Computed by faceaudit.side_by_side.
 of_axes = [
     effects.query("change == 'dark skin'"),
@@ -679,7 +697,8 @@ of_axes = [
     dimmed_again.query('change == "plane\'s faces dimmed"'),
 ]
 along_axes = joint(["P(male)"], "network", changes=pd.concat(of_axes))
-_ = panels.intervals(along_axes, "row", "change", xlabel="points of P(male)")
+figure = panels.intervals(along_axes, "row", "change", xlabel="points of P(male)")
+_ = with_tolerance(figure, "P(male)")
 
 # %%
 by_hair = to_people.query("answer == 'P(male)' and change == 'longer hair'")
@@ -737,7 +756,7 @@ claim(
     "**The two axes of skin disagree, even in the sign**: {count} networks say more years along the measured axis and fewer along "
     "people's plane ({signs}; in brackets what dimmed light does to the same faces). For {k} of them, {names}, people's plane takes away "
     "more years than dimmed light. People's plane of age is held along people's plane of skin, and moves along the measured axis. The axes also differ "
-    "in the lightness that they reach, in the look and in the faces. So the added years above cannot be explained by colour alone.",
+    "in the lightness that they reach, in the look and in the faces. So we cannot say that colour alone adds the years.",
     margins=[Margin(-plane_ages.loc[name, "high_family"], 0) for name in turned],
     count=len(turned),
     signs=with_minus(", ".join(signs)),
@@ -756,8 +775,8 @@ untold = faceres["state"].eq("abstained").groupby(faceres["skin"]).mean()
 # %% tags=["hide-input"]
 Markdown(
     f"Silence changes too. Where these pictures are dimmed, *face-api* misses the face in {missed['darkened']:.0%} of them, "
-    f"and in {missed['']:.0%} otherwise. *faceres* withholds gender of {untold['light']:.1%} of the light faces, of "
-    f"{dim.eq('abstained').mean():.1%} of these in dimmed light, and of {untold.drop('light').item():.1%} of those that are dark to people."
+    f"and in {missed['']:.0%} otherwise. *faceres* withholds gender for {untold['light']:.1%} of the light faces, for "
+    f"{dim.eq('abstained').mean():.1%} of these in dimmed light, and for {untold.drop('light').item():.1%} of those that are dark to people."
 )
 
 # %% [markdown]
@@ -765,7 +784,7 @@ Markdown(
 #
 # This page shows the record, `audits/published/answers.csv`, and computes all effects from it with every build of the book. One
 # command makes faces and answers anew on your machine and compares them with the record. Afterwards it
-# works offline. The record has the steps of each face, so the same faces are made again. [Another day](published-again) shows
+# works offline. The record has the steps of each face, so the same faces are made again. [The same study on another day (Benchmarks)](published-again) shows
 # what comes of it.
 #
 # ```bash
@@ -788,14 +807,14 @@ Markdown(
 # ## What would change our mind
 #
 # - If a step at random moved scores as far as skin does, the networks would be unsteady, and no sentence about skin could stand.
-# - If other base faces gave effects that differ from the first ones by more than both intervals allow, and not in one pair of
-#   twenty alone, the intervals would be too short.
+# - If any of the changes differed by more than both joint intervals allow in more than one study of twenty, the intervals
+#   would be too short.
 # - If people saw another person in the dark version of a face, the axis would move more than colour.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Skin or darkness (15 minutes, medium)
+# ```{exercise} Skin or darkness, 15 minutes, medium
 # :label: exercise-skin-or-darkness
 # Compare dark skin with dimmed light directly: the skin reflects about as much light in both. For which networks does a
 # difference of P(male) remain?
@@ -822,12 +841,12 @@ alone = {name: audit_of(rows, "P(male)", two).averages.iloc[0] for name, rows in
 # ```
 
 # %% [markdown]
-# ```{exercise} Fewer faces (10 minutes, easy)
+# ```{exercise} Fewer faces, 10 minutes, easy
 # :label: exercise-fewer-faces
 # How many faces would have been enough to see that ages rise along the measured axis? Take the first of them only, and compute mean
 # and half-width of the change of one network.
 #
-# **Check:** four times the faces halve the half-width.
+# **Check:** four times the faces about halve the half-width.
 # ```
 
 # %% [markdown]
@@ -855,12 +874,17 @@ pd.DataFrame(rows, ["mean", "half-width"]).T.rename_axis("faces").round(2)
 # - Put dimmed light and a step at random beside every sentence about skin.
 # - Speak of a named model by version, settings and date, and only of what was measured.
 #
-# **Next:** the [advanced notes](notes), where a step matters to you.
+# **Next:** the [advanced notes](notes), for steps you want to know better.
 
 # %% tags=["remove-cell"]
 skin = effects.query("change == 'dark skin'")
 counts = skin["verdict"].value_counts()
-beyond_by_light = effects.query("change == 'dimmed light'")["verdict"].eq("exceeds").sum()
+skin_beyond = skin[skin["verdict"].eq("exceeds")]
+keys = ["network", "answer"]
+dim_beyond = effects.query("change == 'dimmed light' and verdict == 'exceeds'")
+of_these = len(dim_beyond.merge(skin_beyond, on=keys))
+again_beyond = again.query("change == 'dark skin' and verdict == 'exceeds'")
+beyond_again = len(again_beyond.merge(skin_beyond, on=keys))
 most_years = max(first["estimate"] for first, _ in years.values())
 glue(
     "answer",
@@ -868,11 +892,12 @@ glue(
         with_minus(
             f"Yes, for some answers. We darken the skin of {faces} faces and hold what else is measured. Of {len(skin)} answers "
             f"of published networks {counts.get('exceeds', 0)} change beyond the tolerance, {counts.get('within', 0)} are within it, and "
-            f"{counts.get('inconclusive', 0)} are undecided. Dimmed light changes {beyond_by_light} answers beyond it: these react to brightness as well. "
-            f"With other faces, {agree.sum()} of {len(agree)} changes agree within their intervals. "
+            f"{counts.get('inconclusive', 0)} are undecided. With other faces, {beyond_again} of the {len(skin_beyond)} are beyond it again. Dimmed light "
+            f"changes {len(dim_beyond)} answers beyond it, {of_these} of them among the {len(skin_beyond)}: these react to brightness as well. "
+            f"Between the two studies, {agree.sum()} of {len(agree)} changes do not differ by more than the intervals allow. "
             f"{len(older)} of {len(first_age)} networks that tell ages say more years, up to {most_years:.1f}; along another axis, "
-            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So an effect of skin stands only together with its axis. "
-            f"Along people's plane of hair, all {len(by_hair)} networks that tell gender find faces with longer hair less male."
+            f"the plane of what people call dark skin, {len(turned)} of them say fewer. So say which axis was used whenever you state an effect of skin. "
+            f"Along people's plane of hair, all {len(by_hair)} networks that give a gender score find faces with longer hair less male."
         )
     ),
     display=False,

@@ -21,7 +21,7 @@
 # last list is about running the study at the papers' sizes. Each row has one of four states.
 #
 # right
-# : It is here as the paper has it.
+# : It is here as the paper has it. Whether the result is the same does not count.
 #
 # differs
 # : It is here, done in another way. The row says in which.
@@ -45,24 +45,25 @@ profile = "laptop"
 # %% tags=["hide-cell"]
 rows = pd.read_csv(ROOT / "book" / "papers.csv", dtype=str, keep_default_na=False)
 rows["here"] = "**" + rows["state"] + "**: " + rows["where"] + " " + rows["reason"]
-counts = pd.crosstab(rows["paper"], rows["state"], margins=True, margins_name="all")
+counts = pd.crosstab(rows["paper"].rename("list"), rows["state"], margins=True, margins_name="all")
 counts = counts.loc[
     [*rows["paper"].unique(), "all"], ["right", "differs", "part", "refused", "all"]
 ]
 glue("counts", Markdown(counts.to_markdown()), display=False)
 for paper, some in rows.groupby("paper"):
-    listed = some[["id", "here", "what", "number", "place"]]
+    listed = some[["id", "what", "number", "place", "here"]]
+    listed = listed.rename(columns={"place": "place in the paper"})
     glue(paper, Markdown(listed.to_markdown(index=False, disable_numparse=True)), display=False)
 
 # %% [markdown]
 # A row is *right* if a chapter does what the paper did, or if a script or an audit does it on the real files, and a
-# test runs that on files of their form. Three things are the same in all chapters, and so are no reason of a
-# row: the chapters draw their faces, simulate their raters, and train their models on drawn faces.
+# test runs that on files of their form. Three things are the same in all chapters, so they never decide a row's
+# state: the chapters draw their faces, simulate their raters, and train their models on drawn faces.
 
 # %% [markdown]
 # A step that is missing, or done by another method, is a reason. So is a data set or a network that
-# the row names and that no code here reads. Whether the result is the same does not count. *Number* is what the paper
-# prints, and sizes here are those of the paper profile. Where a paper is printed wrong, the [errata](errata) say so.
+# the row names and that no code here reads. *Number* is what the paper
+# prints, and sizes here are those of the paper profile. *Place in the paper* is a section, figure or table. Where a paper is printed wrong, the [errata](errata) say so.
 
 # %% [markdown]
 # ```{glue:md} counts

@@ -13,7 +13,7 @@
 # ---
 
 # %% [markdown]
-# # What published models do when only the skin changes
+# # What published models do when the skin is darkened
 #
 # People install models that read faces from package registries. We asked those of three packages about faces that look like
 # photographs and exist nowhere. Each face was made with light, medium and dark skin. Hair, pose, proportions and
@@ -44,6 +44,7 @@ profile = "laptop"
 figures.style()
 manifest = json.loads((ROOT / "audits/published/manifest.json").read_text("utf-8"))
 plan = json.loads((ROOT / "audits/published/plan.json").read_text("utf-8"))
+tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
 results = artifacts.load("19_published_models", "results.json", profile)
 measured, again, by_people, dimmed = (
     pd.DataFrame(results[name])
@@ -66,7 +67,7 @@ _ = figures.gallery(tiles.reshape(-1, 3, side, side), 5)
 # darkens the whole picture of the light face instead of its skin.
 
 # %% [markdown]
-# The other axis is
+# A second axis is
 # *people's skin plane*:
 # a plane that others fitted to people's answers, which moves whatever people see together with dark skin. *Longer hair* is
 # an axis of the same kind. Both were tried on other faces than the measured axis, whose light pictures were dimmed as well.
@@ -89,18 +90,21 @@ def rows_of(answer: str, unit: float = 1.0) -> pd.DataFrame:
 # %% [markdown]
 # ## Perceived gender
 #
-# A score of 1 means that the model calls the face male. The scores alone are enough to see a change: it is the same face.
+# The score runs from 0 (female) to 1 (male). The face is the same in all of its pictures, so the scores alone are enough to see a change.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; intervals hold together, over all answers of all networks of a part of the study."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the score P(male) of each network along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces, around a grey band of the tolerance."}, "figure": {"name": "fig-what-gender", "caption": "Change of the score P(male), in points; joint intervals over all answers of all networks of a part of the study. Grey: the tolerance."}}
 # Computed by faceaudit.side_by_side (chapter 19).
-_ = panels.intervals(rows_of("P(male)"), "network", "change", xlabel="points of P(male)")
+figure = panels.intervals(rows_of("P(male)"), "network", "change", xlabel="points of P(male)")
+most = 100 * tolerance["P(male)"]
+_ = figure.axes[0].axvspan(-most, most, color="#DDDDDD", zorder=0)
 
 # %% [markdown]
 # ## Age
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces."}, "figure": {"name": "fig-what-ages", "caption": "Change of the age that a network tells, in years; intervals hold together, over all answers of all networks of a part of the study."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Intervals of the change of the age in years that each network tells along six axes: dark skin as measured, a step at random, dimmed light, people's skin plane, longer hair, and the dimmed light of the plane's faces, around a grey band of the tolerance."}, "figure": {"name": "fig-what-ages", "caption": "Change of the age that a network tells, in years; joint intervals over all answers of all networks of a part of the study. Grey: the tolerance."}}
 # Computed by faceaudit.side_by_side (chapter 19).
-_ = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
+figure = panels.intervals(rows_of("age", 100), "network", "change", xlabel="years")
+_ = figure.axes[0].axvspan(-tolerance["age"], tolerance["age"], color="#DDDDDD", zorder=0)
 
 # %% [markdown]
 # ## The models
@@ -139,11 +143,11 @@ glue("networks", Markdown(told.to_markdown(index=False)), display=False)
 # ```
 
 # %% tags=["hide-input"]
-tolerance = {one["outcome"]: one["tolerance"] for one in plan["outcomes"]}
 Markdown(
-    f"Changes of ages are years, all others are points of a score. *Beyond* means that the joint interval lies outside of the tolerance of the plan, "
-    f"which is {100 * tolerance['P(male)']:g} points of a score and {tolerance['age']:g} years of age, on one side. *Within* means that it lies inside. "
-    f"Otherwise the study is too small to decide. One network, ssrnet-gender-imdb, gives no score of any picture. The plan of {plan['made'][:10]} came before the first recorded answer."
+    f"Changes of ages are years, all others are points of a score. The tolerance of the plan is {100 * tolerance['P(male)']:g} points of a score and "
+    f"{tolerance['age']:g} years of age. *Beyond* is a test against it, adjusted for all answers. *Within* is two one-sided tests for this answer alone, at the "
+    f"level of the plan. Otherwise the answer is *undecided*. The joint intervals of the figures are a third thing: a verdict can differ from what they show. "
+    f"One network, ssrnet-gender-imdb, gives no score for any picture. The plan of {plan['made'][:10]} came before the first recorded answer."
 )
 
 # %% [markdown]
@@ -154,17 +158,12 @@ Markdown(
 networks_of = {one["package"]: [] for one in manifest["models"]}
 for one in manifest["models"]:
     networks_of[one["package"]] += dict.fromkeys(one["told"].values())
-packages = {
-    one["package"]: {
-        "version": one["versions"][one["package"]],
-        "networks": ", ".join(networks_of[one["package"]]),
-        "recorded": manifest["parts"]["measured"]["made"][:10],
-        "its authors say": one["summary"],
-    }
+listed_packages = [
+    f"- **{one['package']}** {one['versions'][one['package']]}, recorded {manifest['parts']['measured']['made'][:10]}; networks: "
+    f"{', '.join(networks_of[one['package']])}. Its authors say: “{one['summary']}”"
     for one in manifest["models"]
-}
-listed_packages = pd.DataFrame(packages).T.rename_axis("package").to_markdown()
-glue("packages", Markdown(listed_packages), display=False)
+]
+glue("packages", Markdown("\n".join(dict.fromkeys(listed_packages))), display=False)
 
 # %% [markdown]
 # ```{glue:md} packages
@@ -180,7 +179,18 @@ glue("packages", Markdown(listed_packages), display=False)
 # - Before its skin was changed, three networks called each base face adult. Networks err: of some changed pictures they say fewer than
 #   18 years. People looked only at the faces that are shown here.
 
+# %% tags=["hide-input"]
+beside = manifest["parts"]["measured"]["beside given planes"]
+steps = {name: one["step in sd"] for name, one in beside.items()}
+Markdown(
+    with_minus(
+        f"- By planes fitted to people's answers the dark versions move in age too ({steps['age']:+.1f} standard deviations of random faces), in facial hair "
+        f"({steps['facial_hair']:+.1f}) and in smiling ({steps['smiling']:+.1f}). So we cannot say that colour alone adds the years."
+    )
+)
+
 # %% [markdown]
+# - The record is a second making of the faces, by the same plan. The answers of the first making were known by then ([](19_published_models)).
 # - Another version, another setting or other faces may give other numbers.
 # - FFHQ, from whose photographs the generator learned, and StyleGAN2 are for non-commercial use. That may hold for
 #   the distilled network as well, in spite of its licence ([](data-and-ethics)).
@@ -190,8 +200,12 @@ counts = SKIN["verdict"].value_counts()
 beyond = SKIN[SKIN["verdict"] == "exceeds"].merge(SKIN_AGAIN, on=["network", "answer"])
 in_both = beyond[beyond["verdict_y"] == "exceeds"]
 hair = by_people.query("answer == 'P(male)' and change == 'longer hair'")["estimate"].astype(float)
-exceeding = measured[measured["verdict"] == "exceeds"]["change"].value_counts()
-at_random, by_light = (exceeding.get(name, 0) for name in ("a step at random", "dimmed light"))
+exceeding = measured[measured["verdict"] == "exceeds"]
+of_random, of_light = (
+    exceeding[exceeding["change"] == name] for name in ("a step at random", "dimmed light")
+)
+at_random = f"{len(of_random)} answers change" if len(of_random) else "No answer changes"
+both = of_light.merge(beyond, on=["network", "answer"])
 listed = [f"the {row.answer} that *{row.network}* tells" for row in in_both.itertuples()]
 glue(
     "answer",
@@ -199,9 +213,9 @@ glue(
         f"**Of {len(SKIN)} answers {counts.get('exceeds', 0)} change beyond the tolerance when skin darkens, "
         f"{counts.get('within', 0)} stay within it, and {counts.get('inconclusive', 0)} are undecided**, with "
         f"{results['faces']} faces; one more network gives no score. With half as many other faces, {len(in_both)} of the "
-        f"{counts.get('exceeds', 0)} are beyond it again: {' and '.join(listed)}. {at_random} of all answers change beyond it with a step at random, and "
-        f"{by_light} with dimmed light: these react to brightness as well. Along people's plane of hair, all {len(hair)} networks that tell "
-        f"gender find faces with longer hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
+        f"{counts.get('exceeds', 0)} are beyond it again: {' and '.join(listed)}. {at_random} beyond it with a step at random. With dimmed "
+        f"light {len(of_light)} change beyond it, {len(both)} of them among the {counts.get('exceeds', 0)}: these react to brightness as well. Along people's "
+        f"plane of hair, all {len(hair)} networks that give a gender score find faces with longer hair less male, by {-100 * hair.max():.0f} to {-100 * hair.min():.0f} points."
     ),
     display=False,
 )

@@ -1405,7 +1405,7 @@ glue(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Coverage without skill (10 minutes, easy)
+# ```{exercise} Coverage without skill, 10 minutes, easy
 # :label: exercise-coverage-trick
 # An estimator always reports the interval from minus one to one. Which columns of the scorecard does it win?
 # Which column exposes it? Add a column that is fair to wide but honest intervals.
@@ -1441,7 +1441,7 @@ table.round(3)
 # ```
 
 # %% [markdown]
-# ```{exercise} A larger parliament (15 minutes, medium)
+# ```{exercise} A larger parliament, 15 minutes, medium
 # :label: exercise-larger-parliament
 # Draw audits with ten times as many portraits. Do bias, RMSE and coverage improve or get worse?
 #

@@ -1125,7 +1125,7 @@ glue(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Another hidden attribute (15 minutes, medium)
+# ```{exercise} Another hidden attribute, 15 minutes, medium
 # :label: exercise-hidden-glasses
 # Replace earrings by glasses in the sweep of the hidden attribute. Before you run it, predict from the
 # populations of [](02_face_world) whether the shift will be larger or smaller, and for which model.
@@ -1159,7 +1159,7 @@ assert all(e.shape == hidden[name].shape for name, e in worn.items())
 # ```
 
 # %% [markdown]
-# ```{exercise} A leak on the E-value's own scale (15 minutes, hard)
+# ```{exercise} A leak on the E-value's own scale, 15 minutes, hard
 # :label: exercise-e-value-scale
 # Two factors $a$ and $b$ can change a risk ratio by at most $ab/(a + b - 1)$. Write a function that gives this
 # bound, and apply it with both factors at the E-value of each effect.
@@ -1194,7 +1194,7 @@ pd.DataFrame({"risk ratio": away_from_one, "E-value": finite["e_value"]}).head(4
 # ```
 
 # %% [markdown]
-# ```{exercise} Adjusting within transects (20 minutes, hard)
+# ```{exercise} Adjusting within transects, 20 minutes, hard
 # :label: exercise-within
 # The regression of chapter 12 compares faces that differ in the attribute. Adjust with the changes inside a
 # transect only: regress the paired difference of errors on the paired difference of the attribute. Name one gain and one cost.
@@ -1243,7 +1243,7 @@ table = {name: (matched[name], *within(name, worn)) for name in TRAINED}
 # ```
 
 # %% [markdown]
-# ```{exercise} A placebo for the raters (10 minutes, medium)
+# ```{exercise} A placebo for the raters, 10 minutes, medium
 # :label: exercise-placebo-raters
 # The placebos above test directions and networks. Which negative control would test the crowd? Make it, for
 # the images of this audit.

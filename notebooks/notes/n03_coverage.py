@@ -499,7 +499,7 @@ glue(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Count the Monte-Carlo error (10 minutes, easy)
+# ```{exercise} Count the Monte-Carlo error, 10 minutes, easy
 # :label: ex-monte-carlo-coverage
 # The grid's smallest coverage is a count of audits. Simulate honest 95% intervals: draw as many shares as the
 # grid has entries in which every interval exists, each from as many audits as the study has. How low is the smallest of them by chance?

@@ -962,7 +962,7 @@ Markdown(
 # variables of this note, so run it at the end of the note.
 
 # %% [markdown]
-# ```{exercise} Is a zero cosine enough? (20 minutes, hard)
+# ```{exercise} Is a zero cosine enough? 20 minutes, hard
 # :label: ex-flips-orthogonal
 #
 # Make the vector of makeup orthogonal to the vector of smiling, walk along it, and compare the

@@ -406,7 +406,7 @@ pd.Series(counts | {"clear of zero": apart.sum()}).to_frame("comparisons")
 # %% [markdown]
 # ## Exercise
 #
-# ```{exercise} More trainings or more faces? (15 minutes, hard)
+# ```{exercise} More trainings or more faces? 15 minutes, hard
 # :label: exercise-trainings
 #
 # You may train twice as many networks of every composition, or make twice as many faces for the networks that there

@@ -1210,7 +1210,7 @@ question(
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Harm without a difference (15 minutes, medium)
+# ```{exercise} Harm without a difference, 15 minutes, medium
 # :label: exercise-harm
 # Write down errors of ten transects at two levels such that the risk difference is zero and six faces change sides. How large can the shares
 # harmed and helped be at most, given two error rates, and how small at least? Which of these bounds can be computed from two *different* groups of people?
@@ -1237,7 +1237,7 @@ assert harmed - helped == p - q == 0 and max(0, p - q) <= harmed <= min(p, 1 - q
 # ```
 
 # %% [markdown]
-# ```{exercise} Calibrated, and yet not within a gender (20 minutes, hard)
+# ```{exercise} Calibrated, and yet not within a gender, 20 minutes, hard
 # :label: exercise-calibrated
 # Let a model be perfectly calibrated: of the faces with score $s$ a share $s$ is male. Take only the faces that are labelled male. How often is an answer of confidence $c$
 # right among them? Show that it is $c$ only if as many faces have the score $c$ as have $1 - c$.
@@ -1268,7 +1268,7 @@ assert right_among_men(0.8, 1, 2) < 0.8  # more faces that are probably female
 # ```
 
 # %% [markdown]
-# ```{exercise} The price of looking everywhere (10 minutes, easy)
+# ```{exercise} The price of looking everywhere, 10 minutes, easy
 # :label: exercise-price
 # Print the critical value of each family of this note (`attrs["critical"]` of the tables that `together` returns), and compare it with Bonferroni's,
 # `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. A change at step 0 is zero by definition, so it is no entry. Where is the value smaller than Bonferroni's, where is it larger, and why?

@@ -628,7 +628,7 @@ assert np.abs(other.astype(int) - store[:60]).max() <= 1
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} One channel (15 minutes, medium)
+# ```{exercise} One channel, 15 minutes, medium
 # :label: exercise-one-channel
 # Change one style of one late layer by a step, in $S$, and compare the image with that of a step in $w$ of the same layer in $W^+$. Which of the two can move a single channel, and
 # why?
@@ -656,7 +656,7 @@ assert in_s == 1 and in_w > 1
 # ```
 
 # %% [markdown]
-# ```{exercise} A set with gaps (10 minutes, easy)
+# ```{exercise} A set with gaps, 10 minutes, easy
 # :label: exercise-gaps
 # Remove one row of `faces.csv` and load it again. Then load it with `whole=False`. What does the audit report, and when would you accept it?
 #

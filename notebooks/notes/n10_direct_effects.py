@@ -926,7 +926,7 @@ glue("answer", Markdown(answer), display=False)
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} The price of many intervals (10 minutes, easy)
+# ```{exercise} The price of many intervals, 10 minutes, easy
 # :label: ex-simultaneous-price
 # Count the cells of the two audited models whose usual interval excludes zero. Count them again with the
 # simultaneous intervals. How much wider is a simultaneous interval, on average?
@@ -956,7 +956,7 @@ pd.DataFrame(price, ["cells clear of zero", "mean width (points)"])
 # ```
 
 # %% [markdown]
-# ```{exercise} Cochran's Q by hand (15 minutes, medium)
+# ```{exercise} Cochran's Q by hand, 15 minutes, medium
 # :label: ex-cochran-by-hand
 # A model has $C_j$ errors in combination $j$ of $k$, and $R_i$ errors in transect $i$. There are $N$ errors in all. Compute
 #

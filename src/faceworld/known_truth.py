@@ -12,6 +12,7 @@ All geometry is float64; the renderer's parameters are float32.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -231,12 +232,18 @@ def correlations() -> np.ndarray:
     return matrix
 
 
+@cache
 def _orthogonal_matrices() -> tuple[list[np.ndarray], np.ndarray]:
-    """The mapping's three layers (512, 512) and an orthonormal basis (512, number of latents)."""
+    """The mapping's three layers (512, 512) and an orthonormal basis (512, number of latents).
+
+    Every instance of the world has the same ones, which are therefore read only.
+    """
     generator = seeding.rng(WORLD_SEED, "known truth: world")
     *layers, basis = (
         np.linalg.qr(generator.standard_normal((LATENT_DIM, LATENT_DIM)))[0] for _ in range(4)
     )
+    for matrix in (*layers, basis):
+        matrix.setflags(write=False)
     return layers, basis[:, : len(LATENTS)]
 
 

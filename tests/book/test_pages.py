@@ -387,6 +387,11 @@ class TestPages:
                .filter(image => image.getBoundingClientRect().width > innerWidth).length"""
         )
         found += [f"{cut} figures wider than the window"] if cut else []
+        twins = visit.page.evaluate(
+            """[...document.querySelectorAll(".cell.tag_narrow")].filter(cell =>
+                 (cell.getBoundingClientRect().height > 0) !== (innerWidth < 600)).length"""
+        )
+        found += [f"{twins} figures for a phone on the desktop, or the reverse"] if twins else []
         lost = visit.page.evaluate(
             """[...document.querySelectorAll("table .stays")].filter(label => {
                  const box = label.closest(".text_html, .pst-scrollable-table-container");

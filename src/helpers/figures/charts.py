@@ -19,8 +19,11 @@ from IPython import get_ipython
 from IPython.core.pylabtools import print_figure
 from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 # The colours of Okabe and Ito, as hexadecimal RGB.
@@ -46,6 +49,8 @@ LETTER = 6.2
 SHARP = {"dpi": 190, "pil_kwargs": {"quality": 84}}
 """How figures with pictures are printed: twice as fine as a screen, with lines that stay clean."""
 _SETTINGS = Path(__file__).with_suffix(".mplstyle")
+OUTLINE = 2.5
+"""Points: width of the outline of intervals on bars."""
 ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 """Where the legend of a chart stands."""
 
@@ -92,7 +97,7 @@ LOOKS: Mapping[str, Look] = {
     "long": Look(VERMILION, "P", "xxx"),
     "celeba-like": Look(VERMILION, "o", ""),
     "fairface-like": Look(BLUE, "s", "///"),
-    "plantskin": Look(ORANGE, "D", "..."),
+    "plantskin": Look(PURPLE, "D", "..."),
     "null": Look(GREY, "X", "xxx"),
     "estimate": Look(BLUE, "o", ""),
     "truth": Look(VERMILION, "D", ""),
@@ -133,12 +138,30 @@ def style() -> None:
     sns.set_theme("notebook", "ticks", _COLOURS, rc=settings)
 
 
+def _keeps_colours(figure: Figure) -> bool:
+    """Whether a figure has pictures, or a scale of colours: turned round for the dark, a scale says
+    something else, since its middle is no longer the white that captions speak of.
+    """
+    return bool(figure.findobj(AxesImage) or figure.findobj(QuadMesh))
+
+
 def _chart_as_svg(figure: Figure) -> str | None:
-    """SVG of a figure without pictures; None for another, which is shown as JPEG."""
-    if figure.findobj(AxesImage):
+    """SVG of a figure whose colours may change; None for another, which is shown as JPEG."""
+    if _keeps_colours(figure):
         return None
+    for axes in figure.axes:
+        _outline_intervals_on_bars(axes)
     # Two decimals of a point are all that is seen. Only attributes are cut, no texts.
     return re.sub('"[^"]*"', _two_decimals, print_figure(figure, "svg"))
+
+
+def _outline_intervals_on_bars(axes: Axes) -> None:
+    """Give intervals on bars a white outline: turned round for the dark, both would be pale."""
+    for bars in axes.containers:
+        if isinstance(bars, BarContainer) and bars.errorbar:
+            _, caps, lines = bars.errorbar
+            for line in (*caps, *lines):
+                line.set_path_effects([withStroke(linewidth=OUTLINE, foreground="white")])
 
 
 def _two_decimals(attribute: re.Match) -> str:
@@ -146,8 +169,8 @@ def _two_decimals(attribute: re.Match) -> str:
 
 
 def _pictures_as_jpeg(figure: Figure) -> bytes | None:
-    """JPEG of a figure with pictures; None for another, which is shown as SVG."""
-    if not figure.findobj(AxesImage):
+    """JPEG of a figure that keeps its colours; None for another, which is shown as SVG."""
+    if not _keeps_colours(figure):
         return None
     return print_figure(figure, "jpeg", **SHARP)
 
