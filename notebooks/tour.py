@@ -183,7 +183,7 @@ strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 style = made_faces[:, facerender.INDEX["hair_style"]]
 light, dark = (style[index["skin_colour_level"] == level] for level in (0, 1))
 Markdown(
-    f"It is not always the only one. In {(light != dark).mean():.0%} of the pairs that differ in skin, the style of hair changes, too ([chapter 5](05_transect_generation.html))."
+    f"The attribute that we meant to change is not always the only one that changes. In {(light != dark).mean():.0%} of the pairs that differ in skin, the style of hair changes, too ([chapter 5](05_transect_generation.html))."
 )
 
 # %% [markdown]
@@ -236,7 +236,7 @@ claim(
     "images, and a pair needs both of its images. If pruning drops every third image, about 2/3 × 2/3 = 4/9 of the pairs stay. Then the "
     "experiment needs {pruned:,} transects, about 9/4 times as many.",
     holds=needed["two thirds kept"] > 2 * needed["nothing pruned"],
-    title="Dropping a third of the images doubles the price",
+    title="Dropping a third of the images more than doubles the price",
     effect=100 * planned["difference"],
     power=plan["power"],
     all=needed["nothing pruned"],
@@ -253,12 +253,19 @@ asked_for = {
 }
 dropped = 1 - pruned["kept_adults"] / pruned["generated"]
 pairs_lost = 1 - pruned["complete_pairs"]["skin_colour"] / (pruned["generated"] // 2)
+FINDS = {
+    "average, one test": "on average over everybody",
+    "cell, one test": "in one group that is tested alone",
+    "cell, in its family": "in each group of an audit that tests all",
+}
 
 # %% tags=["hide-input"]
+finds = [words for what, words in FINDS.items() if asked_for[what] <= n_made]
 Markdown(
-    f"Our experiment has {n_made:,} transects, because it looks for larger effects: {100 * plan['tolerance']:.0f} points, the *tolerance* of this book. "
-    f"To find it with a chance of {plan['power']:.0%} on average over everybody needs {asked_for['average, one test']:,} transects. In a single group, such as women with short hair, it needs "
-    f"{asked_for['cell, one test']:,} if this group alone is tested, and up to {asked_for['cell, in its family']:,} in an audit that tests all groups (chapter 16).\n\n"
+    f"Our experiment looks for larger effects: {100 * plan['tolerance']:.0f} points, the *tolerance* of this book. "
+    f"To find such an effect with a chance of {plan['power']:.0%}, an experiment needs {asked_for['average, one test']:,} transects on average over everybody. In a group, such as women with short hair, it needs "
+    f"{asked_for['cell, one test']:,} if this group alone is tested, and up to {asked_for['cell, in its family']:,} if all groups are tested (chapter 16). "
+    f"So our {n_made:,} transects are enough for an effect {', or '.join(finds) or 'in none of these ways'}.\n\n"
     f"In this run pruning drops less: {dropped:.0%} of the images, and with them {pairs_lost:.0%} of the pairs that differ in skin. "
     f"In a group such as women with short hair, intervals are {wide['C crowd']:.1f} points wide on average with every image, and {wide['D pruned']:.1f} points "
     "after pruning. The results on this page use every image."
@@ -383,13 +390,13 @@ average, by_cell = (card[asked, "paper's logit"] for asked in ("average", "part"
 biases = {asked: with_ends(asked, "paper's logit", "bias") for asked in ("average", "part")}
 claim(
     "The paper's regression has one coefficient for everybody. On ideal transects its average over everybody has a bias of at most "
-    "{average:.2f} points. It is wrong for cells: there its bias reaches {cells:.1f} points. *Enough* "
-    "means a small bias. Where its intervals do worst, they hold the average in {coverage:percent}% of audits.",
+    "{average:.2f} points. It is wrong for cells: there its bias reaches {cells:.1f} points. "
+    "Where its intervals do worst, they hold the average in {coverage:percent}% of audits.",
     margins=[
         *(margin_below(row, 0.01) for _, row in biases["average"].iterrows()),
         margin_above(biases["part"].iloc[-1], 0.05),
     ],
-    title="The paper's regression is enough for averages",
+    title="The paper's regression has little bias for averages",
     average=100 * average["bias"],
     coverage=average["coverage"],
     cells=100 * by_cell["bias"],
@@ -494,12 +501,20 @@ _ = axis.set_title("What skin and hair length add to women's errors", fontsize=1
 recorded = json.loads((RECORDS / "counted_gap.json").read_text(encoding="utf-8"))["rows"]
 by_seed = counted_gap.by_seed(recorded)
 more = by_seed["Shapley share of hair length"] > by_seed["Shapley share of skin"]
+
+
+def over_seeds(name):
+    """What hair length alone changes in other seeds, and whether this run lies beyond that."""
+    values, here = by_seed.loc[name, HAIR_ALONE], apart[name].loc[HAIR_ALONE, "estimate"]
+    beyond = "" if values.min() <= here <= values.max() else ", so this run lies outside"
+    return f"over {len(values)} other seeds: {100 * values.min():+.1f} to {100 * values.max():+.1f}{beyond}"
+
+
 lines = [
     f"- **{name}**: both together change the errors by {100 * apart[name].loc['both', 'estimate']:+.1f} points, and the counted gap is {100 * gap[name]['estimate']:+.1f}. "
     f"So other differences between the groups make {100 * apart[name].loc[OTHER, 'estimate']:+.1f}. In other seeds hair length had the "
     f"larger share in {more[name].sum()} of {len(more[name])}. Hair length alone changes the errors by "
-    f"{100 * apart[name].loc[HAIR_ALONE, 'estimate']:+.1f} (over {len(more[name])} other seeds: "
-    f"{100 * by_seed.loc[name, HAIR_ALONE].min():+.1f} to {100 * by_seed.loc[name, HAIR_ALONE].max():+.1f})."
+    f"{100 * apart[name].loc[HAIR_ALONE, 'estimate']:+.1f} ({over_seeds(name)})."
     for name in BOTH
 ]
 Markdown(
@@ -534,7 +549,7 @@ Markdown(
 Markdown(
     f"The experiment can understate. In {sum(map(sum, understated))} of {sum(map(len, understated))} cases of the "
     "[twenty other runs](#twenty-other-seeds) the effect that it finds on made women is smaller in size than what skin does to the "
-    "counted women. Changing their own portraits comes nearer on average over seeds."
+    "counted women. Changing their own portraits comes nearer on average over seeds, though not in every run."
 )
 
 # %% [markdown]
@@ -593,7 +608,8 @@ gaps.style.format(lambda gap: with_minus(f"{gap:+.2f}")).set_caption(
 planted = experiment["planted_on_counted"]
 Markdown(
     with_minus(
-        "Did the experiment overlook the planted bias? Change only the skin of the counted women, and the errors of this model change by "
+        "How much of the planted bias did the experiment find? On made women the gap of this model is "
+        f"{gaps.loc['planted bias', 'experiment']:+.1f} points. Change only the skin of the counted women, and its errors change by "
         f"{100 * planted['estimate']:+.1f} points, of {gaps.loc['planted bias', 'counted']:+.1f} that were counted. An effect on made faces need not be the one on portraits. "
         "Skin can tip an answer where a face divides the raters, and few made faces do."
     )
@@ -740,12 +756,16 @@ squares = [
     for part in parts.values()
 ]
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
+beyond = 100 * np.sqrt(max(np.mean(faces), 0))
+told = "Here chance alone explains it"
+if beyond >= 0.05:
+    told = f"On average it has {beyond:.1f} points beyond chance here (root mean square over the cells of three models)"
 faces_matter = question(
     "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Is the movement larger than "
-    "chance explains? On average it has {faces:.1f} points beyond chance here (root mean square over the cells of three models). A small movement, or one in a single cell, can go unnoticed.",
+    "chance explains? {told}. A small movement, or one in a single cell, can go unnoticed.",
     margin=np.mean(faces),
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
-    faces=100 * np.sqrt(max(np.mean(faces), 0)),
+    told=told,
 )
 numbered(3, [faces_matter.data])
 
@@ -876,9 +896,15 @@ Markdown(
 # ```
 # :::
 
-# %% [markdown]
-# The paper's recipe misses its truth far more often. A [benchmark](benchmarks) makes that recipe and the book's main arm
-# ([](05_transect_generation)) anew for ten other seeds, and counts how often the intervals of both hold their truth.
+# %% tags=["hide-input"]
+compared = json.loads((RECORDS / "instrument.json").read_text(encoding="utf-8"))
+seeds_compared = compared["facts"]["seeds"].split(", ")
+cells_held = {row["what"]: row["cells held"] for row in compared["rows"]}
+Markdown(
+    "The paper's recipe misses its truth far more often. A [benchmark](benchmarks.html) makes that recipe and the book's main arm "
+    f"([chapter 5](05_transect_generation.html)) anew for {len(seeds_compared)} other seeds. The intervals of the recipe hold the truth of "
+    f"{cells_held['papers']} cells, and those of the main arm of {cells_held['calibrated']}."
+)
 
 # %% [markdown]
 # ## What follows

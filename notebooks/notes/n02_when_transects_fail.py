@@ -94,7 +94,7 @@ figures.style()
 # :alt: Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot.
 #
 # Five conditions of a good experiment. Each row lets one of them fail and keeps the others. Dots are the largest
-# departure among the effects and models of a section. Which of these could you notice?
+# among effects and models: root mean square over four cells (rows one and two), change of the estimate (three and four), RMSE (five). Which of these could you notice?
 # Drawn under [](#something-hidden).
 # ```
 
@@ -211,7 +211,7 @@ entangled = pd.concat(entangled)
 entangled["share"] = MIXTURES[entangled["version"]]
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). What chance alone adds is subtracted. Bars are intervals over faces."}}
 # Computed by faceworld.scorecard.audits.differences_from_reference.
 LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
@@ -314,7 +314,7 @@ noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], 
 # %%
 doubled = noisy[noisy["noise"] == "twice the noise"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise (root mean square over four cells). What chance alone adds is subtracted. Bars are intervals over transects."}}
 # Computed by faceworld.scorecard.audits.differences_from_reference.
 ends = 100 * doubled.groupby("raters")["value"].max()
 title = f"Largest departure: {ends.iloc[0]:.1f} points with one rater, {ends.iloc[-1]:.1f} with the most"
@@ -612,13 +612,14 @@ plt.close(figure)
 # %% [markdown]
 # ## Chapter 12's remedies, cell by cell
 #
-# [](12_hidden_attributes) follows one real leak and tries three remedies. It compares them by one distance for
+# [](12_hidden_attributes) follows one real leak, in the transects of the paper's recipe, and tries three remedies. It compares them by one distance for
 # each model. Here are the estimates themselves: as audited, adjusted, orthogonalised, and with the attribute held by intervention, which only a world
-# with a known truth allows. The black line is the truth, with its own
+# with a known truth allows. The horizontal line is the truth, with its own
 # uncertainty in grey.
 
 # %%
 rungs = stage.load("12_hidden_attributes", "estimates.parquet")
+rungs["arm"] = rungs["arm"].replace({"held by do": "held by intervention"})
 contrast = rungs["attribute"].map(CONTRASTS)
 ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").groupby("model")))
 
@@ -663,6 +664,17 @@ draw_ladder("fairface-like")
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
 # Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("plantskin")
+
+# %% tags=["hide-input"]
+followed = stage.load("12_hidden_attributes", "results.json")["attribute"]["followed"]
+contained = (
+    rungs[rungs["scope"] == "cell"].groupby("arm", sort=False)["contained"].agg(["sum", "size"])
+)
+first, held = contained.iloc[0], contained.loc["held by intervention"]
+Markdown(
+    f"The leak is that of {followed.replace('_', ' ')}. With it held by intervention, {held['sum']:.0f} of {held['size']:.0f} intervals "
+    f"hold the truth, and as audited {first['sum']:.0f}."
+)
 
 # %% [markdown]
 # All four estimates come from the same faces. So overlapping intervals say little, and the chapter compares
@@ -756,7 +768,7 @@ placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | 
 # %% [markdown]
 # The candidates are the hues of the background and of the clothes, the pattern of the skin's texture and the
 # side on which hair is parted. Here their true values are known, so raters are left out. Every image of the
-# first transects is moved by the same step along each placebo.
+# first transects, an eighth of all or forty if that is more, is moved by the same step along each placebo.
 
 # %%
 FEW = max(n_papers // 8, min(n_papers, 40))
@@ -827,7 +839,7 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
 # %% [markdown]
 # A candidate might matter after all, since a network may learn anything. So it is tested first, by
 # intervention on other transects, the last ones. Their images get the new value, and the rest stays. A candidate
-# passes if the intervals of all models hold zero. Their number is left out of account: it is better to lose a harmless candidate than to keep one that matters. Those that pass and the random directions
+# passes if the intervals of all models hold zero. Passing does not show that a candidate is harmless: look at how wide its intervals are. Their number is left out of account: it is better to lose a harmless candidate than to keep one that matters. Those that pass and the random directions
 # are the planned family *placebo directions*. In a small run first and last transects are the same.
 
 # %%
@@ -898,9 +910,15 @@ counts = {
     "the same without any effect, at most": f"{plan.level * len(alarms):.0f}",
     "placebos, after Holm's adjustment": f"{after_holm.sum()}",
     "axes of the audit, p below the level": f"{axis_alarms.sum()} of {len(axis_alarms)} cells",
-    "effect that a cell shows with a chance of 80%": f"{100 * in_cells['mde'].median():.1f} points",
+    "effect found in four of five repetitions (median cell)": f"{100 * in_cells['mde'].median():.1f} points",
 }
 pd.Series(counts).to_frame("this run")
+
+# %% tags=["hide-input"]
+Markdown(
+    f"The placebos have {FEW} transects and the axes of the audit {n_papers}, so the two counts are not comparable. An effect "
+    "on a placebo's cell that is smaller than in the last row can pass unseen."
+)
 
 # %% [markdown]
 # Cells of one model share their faces, so alarms come in company. A fixed random direction moves every parameter a little, so it may have a small
@@ -969,7 +987,7 @@ forgotten.rename(columns=CONTRASTS)
 # %% [markdown]
 # The benchmark is as good as the likeness between annotated attributes and hidden ones. It knows how far the
 # annotated ones leak, along the axes to which they are tied. An attribute that is tied to another axis leaks there, unseen by
-# the benchmark. Where the benchmark is not large enough, the next measure, which divides by it, promises too much.
+# the benchmark. Where the benchmark is not large enough, the tipping point, which divides by it, promises too much.
 
 # %% [markdown]
 # ### E-value
@@ -977,7 +995,7 @@ forgotten.rename(columns=CONTRASTS)
 # The {term}`E-value` {cite:p}`e-value` uses another scale. Express the effect as a ratio of two error rates,
 # with the lower level's rate, taken as known, as the base. Something hidden could explain the ratio away if it
 # were more frequent at one level by some factor, *and* raised errors by some factor. The E-value is the
-# smallest value that both factors must reach. At one, the ratio explains itself. The version for the
+# size that is needed if both factors are equal; if one is smaller, the other must be larger. At one, the two rates are equal, and there is no effect to explain. The version for the
 # interval's nearer limit asks how much would make the effect unclear. It is one as soon as the interval holds
 # zero.
 
@@ -1105,11 +1123,13 @@ fewest = noisy[(noisy["raters"] == CROWDS[0]) & (noisy["noise"] == "twice the no
 glue(
     "answer",
     Markdown(
-        f"**Answer.** With raw normals the largest departure from the truth is {100 * ends[1]:.1f} points in "
+        f"**Answer.** With raw normals the largest departure from the truth, typical over four cells, is {100 * ends[1]:.1f} points in "
         f"this run, with the dual basis {100 * ends[0]:.1f}. One rater with twice the calibrated noise moves an "
         f"estimate by up to {100 * fewest:.1f} points. More transects help against sampling error only. "
         f"Along directions that should have no effect, {alarms.sum()} of {len(alarms)} cells raise an alarm "
-        f"({plan.level * len(alarms):.0f} are expected by chance alone), and {after_holm.sum()} after Holm's adjustment."
+        f"({plan.level * len(alarms):.0f} are expected by chance alone), and {after_holm.sum()} after Holm's adjustment.\n\n"
+        "An auditor can notice raw normals (measure what else moves), few transects (wide intervals) and noisy raters "
+        "(they disagree). Raters who all follow one cue, and a hidden attribute, leave no trace in the audit's own numbers."
     ),
     display=False,
 )

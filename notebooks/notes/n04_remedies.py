@@ -15,10 +15,12 @@
 # %% [markdown]
 # # Remedies and sensitivity measures
 #
-# *This note belongs to chapter 13. It has the other measures of the papers on flips, and tries what could
+# *This note belongs to chapter 13. It has the other measures of the paper on flips, and tries what could
 # save an audit whose generator moves too much. Reading: {{minutes}} minutes.*
 #
-# The first cells load what that chapter computed: scores, vectors and codes of its faces.
+# *The paper* is the later one of Denton and colleagues {cite}`sensitivity`, which follows their workshop paper
+# {cite}`sensitivity-w`. The first cells load what chapter 13 computed: scores, vectors and codes of its faces. A
+# {term}`code <latent code>` is the list of numbers from which the generator makes a face.
 
 # %% tags=["hide-cell"]
 from dataclasses import replace
@@ -140,7 +142,7 @@ def spoken(name):
 
 # %% [markdown]
 # [](13_sensitivity_flips) walks along attribute vectors of a learned generator and counts flips. Here we reuse
-# its codes, vectors and scores. The first half of this note has the papers' other measures. The second half tries four
+# its codes, vectors and scores. The first half of this note has the paper's other measures. The second half tries four
 # remedies: exact directions, balanced samples, raters who say what changed, and a score without the smile.
 #
 # ```{glue:md} in-short
@@ -151,7 +153,7 @@ def spoken(name):
 # ## Measures of the score
 #
 # The {term}`score sensitivity` is a mean change, and a mean can hide opposite movements. *Stability* is the mean
-# absolute change. Codes whose score lies between the two limits in the last column are *near the boundary*. There the classifier is
+# absolute change, so a large value means little stability (the name is the paper's). Codes whose score lies between the two limits in the last column are *near the boundary*. There the classifier is
 # in doubt, so a small push can change its decision.
 
 # %%
@@ -196,7 +198,7 @@ def draw_curves(panels, height, sharey="row"):
 _ = draw_curves(PANELS, 6.8)
 
 # %% [markdown]
-# The rates of the next figure are conditional, as in Figure 6 of the later paper: of the codes that start on
+# The rates of the next figure are conditional, as in Figure 6 of the paper: of the codes that start on
 # one side, the share that leaves it. A step can raise both rates at once. Then much of it cancels in the net rate.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of lines with bands against the step along six attribute vectors: on the left the share of codes that flip to smiling, on the right the share that flip away from it. All lines are at zero where no step is taken and rise towards both sides."}, "figure": {"name": "fig-flips-both-ways", "caption": "Flips of both directions against the step along six vectors: of the codes that do not smile, those that flip to smiling (left), and of those that smile, those that flip away (right); bands are 95% intervals over codes. After Figure 6 of the paper."}}
@@ -248,9 +250,15 @@ kept_class = share_table(sides, "ends")
 of_random = {"positive": positive.mean(), "negative": 1 - positive.mean()}
 kept_class["share of random codes"] = pd.Series(of_random)
 heads = {"n": "lines", "events": "that keep the class", "estimate": "share that keeps it"}
-sides = {"total": "all lines", "positive": "ends smile", "negative": "ends do not smile"}
+sides = {"total": "all lines", "positive": "smile", "negative": "no smile"}
 shown = kept_class.rename(sides).rename(columns=heads)
 shown.style.format("{:z.3f}", na_rep="—")
+
+# %% tags=["hide-input"]
+of_all = kept_class.loc["total"]
+Markdown(
+    f"Of all lines {of_all['estimate']:.0%} ({of_all['low']:.0%} to {of_all['high']:.0%}) keep the class, and 98% in the paper."
+)
 
 # %%
 seen_smiling = {"samples": at_rest, "renders": networks.predict(classifier, renders[unseen])}
@@ -276,7 +284,7 @@ Markdown(
 #
 # The paper leaves open how attributes interact. A step along two vectors at once may do more or less than both
 # steps do one by one. For each code we take the change of the decision along both vectors, and
-# subtract the changes along either. The mean is the net share of flips *beyond the sum*. We also walk random directions
+# subtract the changes along each. The mean is the net share of flips *beyond the sum*. We also walk random directions
 # in pairs, because the score bends along any path. We read all pairs together, so Bonferroni's inequality widens the intervals.
 # The table is in per cent of codes. Its first column asks whether a pair is clear of zero and beyond all random ones.
 
@@ -318,6 +326,12 @@ shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
 shown["beyond the sum"] = with_interval(crossed, "+z.1f")
 shown.insert(0, "beyond random pairs", np.where(beyond_chance, "yes", "no"))
 shown.rename(spoken)
+
+# %% tags=["hide-input"]
+Markdown(
+    f"Of {of_attributes.sum()} pairs of attributes, {clear(crossed)[of_attributes].sum()} are clear of zero, and "
+    f"{beyond_chance[of_attributes].sum()} of these lie beyond all random pairs."
+)
 
 # %% [markdown]
 # ## Exact directions
@@ -428,7 +442,10 @@ shown = shown[["same sign", *numbers, "most through"]]
 shown.rename(spoken).style.format("{:+z.3f}", subset=numbers)
 
 # %% tags=["hide-input"]
-Markdown(f"Prediction and error have the same sign in {agrees.sum()} of {len(agrees)} rows.")
+guessed = ", no more than guessing would give" if agrees.mean() <= 0.5 else ""
+Markdown(
+    f"Prediction and error have the same sign in {agrees.sum()} of {len(agrees)} rows{guessed}."
+)
 
 # %% [markdown]
 # ## Balance the samples
@@ -456,7 +473,7 @@ assert n_train < 5000 or together.loc["No_Beard", ["Heavy_Makeup", "Long_Hair"]]
 
 # %% [markdown]
 # The labels are binary rules on parameters that the renderer knows. A threshold on a continuous quality is somebody's
-# decision, so the table shows all of them. Most names are CelebA's, and a few attributes exist only in this world.
+# decision, so the table shows all of them. Most names are CelebA's; long hair exists only in this world.
 
 # %%
 rules = pd.Series(celeba.RULES, name="rule").rename_axis("attribute").to_frame()
@@ -522,7 +539,7 @@ claims.question(
 # %% [markdown]
 # ## Ask what people see
 #
-# A vector named "Young" may move the mouth. Only people can say what they see, and the papers ask for
+# A vector named "Young" may move the mouth. Only people can say what they see, and the paper asks for
 # their judgement. In this world the crowd is simulated, and it needs eyes: the attributes of a learned image are unknown.
 # So a network learns to read attributes off renders whose attributes
 # are drawn independently of each other. The raters judge what it reads. We measure its error on renders it has not seen, and
@@ -590,8 +607,8 @@ shown.style.format(precision=3)
 
 # %% [markdown]
 # The error is the root of the mean square, with its 95% interval, in units of the whole scale of an attribute. The r² is the share of the variance that is read,
-# and the slope is the share of a change. An r² below zero says that the mean score would be a better guess than the reader's, and a slope
-# below zero that the reader turns a change round. The faces of this test are drawn evenly over every scale. Most CelebA-like
+# and the slope is the share of a change. Where r² is below zero, the reader is worse than saying the mean each time. A slope
+# below zero says that it turns a change round. The faces of this test are drawn evenly over every scale. Most CelebA-like
 # faces lie closer together, as the samples do. So the last column has r² on such renders, held out.
 
 # %% [markdown]
@@ -634,7 +651,7 @@ asked["scales"] = {name: ATTRIBUTES[name] for name in raters}
 # %% [markdown]
 # Now the raters see every sample before and after a unit step along each vector. They see one image at a
 # time, and never learn which images belong together. The matrix has a row per vector and a column per
-# perceived attribute. The papers call it attribute perception sensitivity. A vector that moves
+# perceived attribute. The paper calls it attribute perception sensitivity. A vector that moves
 # only its own attribute has one strong cell. Raters are not asked about hair colour, earrings or
 # cheekbones, so the rows of those vectors show leakage only.
 
@@ -653,7 +670,7 @@ seen_after = {name: perceived(end, name) for name, end in ends_of.items()}
 matrix = {name: mean_changes(after - rest) for name, after in seen_after.items()}
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95% interval over codes includes zero are left empty. After Equation 4 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95% interval over codes includes zero are left empty. Of cells without any change about one in twenty would be filled by chance. After Equation 4 of the paper."}}
 # Computed by faceaudit.sensitivity.measures.mean_changes.
 def draw_matrix(tables):
     """Cells of vector and perceived attribute whose interval excludes zero."""
@@ -689,12 +706,12 @@ def differs(scores):
 twice = differs(perceived(samples[:n_codes], "rest, again"))
 noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_after.items()}
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95% interval over codes includes zero are left empty. After the binary form of Equation 4."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95% interval over codes includes zero are left empty. Of cells without any change about one in twenty would be filled by chance. After the binary form of Equation 4."}}
 # Computed by differs (above) and faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(noticed)
 
 # %%
-often = twice.mean().rename("seen twice")
+often = twice.mean().rename("differ without a step")
 vectors = pd.DataFrame({name: clear(table) for name, table in noticed.items()}).sum(axis=1)
 told = often.map("{:.0%}".format).to_frame().assign(**{"vectors with a difference": vectors})
 told.rename({"gender": "perceived gender"}).rename(spoken)
@@ -839,9 +856,9 @@ claims.question(
 # ### Then in the learned generator
 #
 # There are two differences: raters say how much the smile changed, and the fitted vector of smiling calibrates. Is that vector
-# *fit* to calibrate? We ask three things. It tells held-out codes apart
-# better than chance. Raters see the smile change along no other vector more than along it. And
-# the reader is strong enough for smiles.
+# *fit* to calibrate? It must tell held-out codes apart
+# better than chance. Raters must see the smile change along no other vector more. And
+# the reader must be strong enough for smiles.
 
 # %%
 score_change = {name: scores[name][:, -1] - at_rest for name in directions}
@@ -875,7 +892,7 @@ Markdown(
     "The vector of smiling is fit: in the point estimates, raters see the smile change most along it."
     if fit
     else f"**Do not trust the parts here.** {' '.join(doubts)} Reader and vector know too little of smiles on these "
-    "samples. So the figure below shows how to ask, and its answer is open."
+    f"samples. So the figure below {'shows how to ask, and its answer is open' if split else 'has totals only'}."
 )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95% bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
@@ -931,7 +948,7 @@ Markdown(
 # %% [markdown]
 # ### Back to the truth
 #
-# Chapter 13 compares the totals with the change that we make by hand. The table adds the rests. Signs can be compared even
+# Chapter 13 compares the totals with the change that we make by hand. The table adds the rests where they can be estimated. Signs can be compared even
 # if steps differ in length. The score moves the *other way* along a vector than by hand if both changes are
 # clear and their signs differ. If an effect is far from zero and the change by hand is close to zero, the vector moved
 # something else. Then the effect must not be attributed to the attribute.
@@ -940,19 +957,31 @@ Markdown(
 known = [name for name in explained if name in truth.index]
 totals = pd.DataFrame({name: explained[name].loc["total"] for name in known}).T
 sides = {"total": totals, "rest": left.loc[known], "by hand": truth.loc[known]}
-told = {k: with_interval(one, "+z.3f", "not estimable") for k, one in sides.items()}
+told = {
+    k: with_interval(one, "+z.3f", "not estimable")
+    for k, one in sides.items()
+    if one["estimate"].notna().any()
+}
 pd.DataFrame(told).rename(spoken)
 
 # %%
 truly = truth.loc[known]
 contrary = clear(totals) & clear(truly) & (totals["estimate"] * truly["estimate"] < 0)
 opposite = totals.index[contrary]
+within = truly[["low", "high"]].abs().max(axis=1) < totals["estimate"].abs()
+moved_else = totals.index[clear(totals) & within]
 
 # %% tags=["hide-input"]
 Markdown(
     f"Along {listed(opposite)} the score moves the other way than when the attribute is set by hand."
     if len(opposite)
     else "Along no vector the score clearly moves the other way than by hand."
+)
+
+# %% tags=["hide-input"]
+Markdown(
+    f"The total is clear of zero, and the whole interval by hand lies nearer to zero, for {listed(moved_else) or 'no vector'}. By the "
+    "rule above such an effect must not be attributed to the attribute."
 )
 
 # %% [markdown]
@@ -997,9 +1026,14 @@ mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
 # %% tags=["remove-cell"]
 gender = far_along["perceived gender"].mean()
 in_short = (
-    f"In short: the perceived gender that comes along is {gender['unbalanced']:.2f} standard deviations without "
+    f"In short: along exact directions {int(exact['holds'].sum())} of {len(exact)} intervals hold the truth. The perceived gender that comes along is {gender['unbalanced']:.2f} standard deviations without "
     f"balance and {gender['balanced']:.2f} with it, on average over vectors. In the face world, estimates along fitted "
-    f"vectors miss the truth by {off['total'].mean():.3f} on average, and by {off['rest'].mean():.3f} if the smile is taken out. "
+    f"vectors miss the truth by {off['total'].mean():.3f} on average, and by {off['rest'].mean():.3f} if the smile is taken out"
+)
+in_short += (
+    ", a difference that this run cannot decide. "
+    if abs(nearer.mean()) < 2 * nearer.sem()
+    else ". "
 )
 in_short += (
     "In the learned generator the smile can be taken out."

@@ -58,14 +58,15 @@ image_size = 64
 #
 # Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR) between rare and familiar
 # groups. Above: each trained network, and the mean over trainings with a 95% interval over faces and trainings. Below:
-# the error that an audit of one network states, beside the spread between trainings. A missing bar means that the
-# faces explain all of the spread. Drawn under [](#every-network-of-the-record).
+# the error that an audit of one network states, beside the spread between trainings. A missing bar: the estimate is
+# zero, because the choice of faces alone can explain the spread of the marks. Drawn under [](#every-network-of-the-record).
 # ```
 
 # %% [markdown]
 # ## Four networks, each trained once
 #
-# The four audited networks judge the same pairs. *Rare* groups are those that a network's training set shows less
+# The four audited networks judge the same pairs. The training sets of *arcface-a* and *sphereface* are mostly European,
+# that of *arcface-b* is mostly East Asian. *Rare* groups are those that a network's training set shows less
 # often than the average group, *familiar* groups the others. The control, trained on a balanced set, has rare and
 # familiar groups only by name. So the difference of the two gaps compares the two networks on the same faces. Each
 # group counts the same, however many pairs it has. The table has the error rates ({term}`FNMR and FMR`) and their
@@ -175,9 +176,10 @@ def compared(name: str, match: bool) -> tuple:
 
 # %% [markdown]
 # A meta-analysis would take each training for a study with faces of its own. It would believe that more trainings make
-# even the faces certain. `training_effects` adds two variances instead {cite:p}`readers-and-cases`. One lies *between*
-# trainings and shrinks as trainings are added. The other is shared by all trainings, and only more faces shrink it.
-# Chapter 15 computed these effects, and we load them.
+# even the faces certain. `training_effects` adds two variances instead {cite:p}`readers-and-cases`. One is the variance
+# of the networks' gaps on these faces, divided by their number. It includes face errors on which networks disagree,
+# and shrinks as trainings are added. The other is the covariance of the gaps: faces that are hard for all networks.
+# Only more faces shrink it. Chapter 15 computed these effects, and we load them.
 
 # %%
 skewed = [name for name in people.COMPOSITIONS if name != people.BALANCED]
@@ -199,8 +201,8 @@ shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
 # their mean if we could test them on all faces. An audit of one network cannot see it. If both are equal, the
 # variance of a statement on the composition is twice the one that such an audit prints.
 #
-# Now audit each network by itself. The table counts the networks whose interval excludes zero, beside the effect over
-# trainings in points. *Holds* says whether that effect stays clear of zero after Holm's adjustment.
+# Now audit each network by itself, once for each of its two error rates. The table counts the audits whose interval
+# excludes zero, beside the effect over trainings in points. *Holds* says whether that effect stays clear of zero after Holm's adjustment.
 
 
 # %%
@@ -223,7 +225,7 @@ found = clear.sum()
 
 # %%
 audits = clear.groupby(level=0, sort=False).agg(["sum", "size"])
-audits = audits.set_axis(["networks clear of zero", "of networks"], axis=1).join(means)
+audits = audits.set_axis(["audits clear of zero", "of audits"], axis=1).join(means)
 audits.insert(0, "holds", np.where(by_set["p_holm"] < plan.level, "yes", "no"))
 audits.style.format("{:z.1f}", subset=list(means))
 
@@ -248,7 +250,7 @@ def draw_networks(ax) -> None:
         named = "one network (filled: clear of zero)" if place == 0 else None
         dots = {"c": face, "edgecolors": figures.BLACK, "zorder": 3, "label": named}
         ax.scatter(100 * own["estimate"], heights, **dots)
-    title = f"{found} of {len(one_by_one)} networks are clear of zero"
+    title = f"{found} of {len(one_by_one)} audits are clear of zero"
     ax.set_title(f"{title}\n\n\n", loc="left")
 
 
@@ -410,10 +412,11 @@ pd.Series(counts | {"clear of zero": apart.sum()}).to_frame("comparisons")
 # :label: exercise-trainings
 #
 # You may train twice as many networks of every composition, or make twice as many faces for the networks that there
-# are. Which of the two narrows the interval of a composition more? Use `by_set`, and approximate the variance that
-# all trainings share by the variance of the mean, less that between trainings.
+# are. Which of the two narrows the interval of a composition more? Use `by_set` and `one_by_one`. The variance of the
+# mean of $R$ trainings is $s^2/R + c$. Here $s^2$ is the variance of the networks' gaps on the same faces, and $c$ their
+# covariance.
 #
-# **Check:** the two shares of the variance sum to one, and a share of zero leaves the interval as it is.
+# **Check:** neither number exceeds one.
 # ```
 
 # %% [markdown]
@@ -422,17 +425,22 @@ pd.Series(counts | {"clear of zero": apart.sum()}).to_frame("comparisons")
 # ```
 
 # %% [markdown]
-# The variance of the mean has two parts: the one between trainings, divided by their number, and the one that all
-# trainings share. Twice as many trainings halve the first part, twice as many faces halve the second. The code prints
+# Twice as many trainings halve $s^2/R$, the variance of the networks' gaps over their number. Twice as many faces halve
+# what the faces add, also inside $s^2$. The two savings overlap, so they need not sum to one. The code prints
 # the width that is left, as a part of the present width. The smaller number of a row shows which of the two helps more.
 
 # %% tags=["solution"]
 half_width = (by_set["high"] - by_set["low"]) / 2
 of_mean = (half_width / 1.96) ** 2
-of_trainings = (by_set["between"] ** 2 / by_set["trainings"].astype(float) / of_mean).clip(upper=1)
-narrower = pd.DataFrame({"twice the trainings": of_trainings, "twice the faces": 1 - of_trainings})
-assert np.allclose(narrower.sum(axis=1), 1)
-(1 - narrower / 2).pow(0.5).style.format("{:.2f} of the width")
+trainings = by_set["trainings"].astype(float)
+of_gaps = one_by_one["estimate"].astype(float).groupby(level=0, sort=False).var()
+of_gaps = of_gaps[[*labels.values()]].set_axis(by_set.index)  # s²
+halved = {"twice the trainings": of_gaps / trainings}
+halved["twice the faces"] = of_mean - by_set["between"] ** 2 / trainings
+saved = pd.DataFrame(halved).div(of_mean, axis=0).clip(0, 1) / 2
+left = (1 - saved).pow(0.5)
+assert (left <= 1).all(axis=None)
+left.style.format("{:.2f} of the width")
 
 # %% [markdown]
 # ```{solution-end}
@@ -442,11 +450,12 @@ assert np.allclose(narrower.sum(axis=1), 1)
 glue(
     "found",
     Markdown(
-        f"**Found.** Audited one by one, {found} of {len(one_by_one)} recorded networks are clear of zero. Networks of "
-        f"one composition differ with a standard deviation of {least['between']:.1f} to {most['between']:.1f} points, "
-        f"beside a standard error of {least['within']:.1f} to {most['within']:.1f} points that an audit of one network "
-        f"states. With the group set by intervention, {int(apart.sum())} of {len(estimable)} error rates that can be "
-        "compared differ clearly from those of the walked prototypes."
+        f"**Found.** Audited one by one, {found} of {len(one_by_one)} audits (each network has two error rates) are clear of "
+        f"zero. Tested on all faces, networks of one composition would differ with an estimated standard deviation of "
+        f"{least['between']:.1f} to {most['between']:.1f} points. The standard error that an audit of one network states is "
+        f"{least['within']:.1f} to {most['within']:.1f} points. Of {len(compared_cells)} error rates of walked prototypes, "
+        f"{len(estimable)} have an interval for their difference from the group set by intervention. Clear of zero, of "
+        f"these: {int(apart.sum())}."
     ),
     display=False,
 )
