@@ -201,7 +201,7 @@ shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
 # their mean if we could test them on all faces. An audit of one network cannot see it. If both are equal, the
 # variance of a statement on the composition is twice the one that such an audit prints.
 #
-# Now audit each network by itself, once for each of its two error rates. The table counts the audits whose interval
+# Now audit each network by itself, once for each error rate. The table counts the audits whose interval
 # excludes zero, beside the effect over trainings in points. *Holds* says whether that effect stays clear of zero after Holm's adjustment.
 
 

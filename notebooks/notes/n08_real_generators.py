@@ -90,7 +90,7 @@ pd.options.display.float_format = "{:.3f}".format
 # ## A file comes in
 #
 # {cite:t}`transects` took StyleGAN2 {cite:p}`stylegan2`. Such a file is hundreds of megabytes large, often has a licence that excludes commercial use, and may run code when it is
-# opened. This book ships no such weights, because their licences forbid it. So we make a small network of the same kind with random weights, and write it
+# opened. This book ships no such weights, because their licences restrict how they are passed on. So we make a small network of the same kind with random weights, and write it
 # as the widely used code of rosinality does. It has seen no faces. From here on we treat its file as if it came from elsewhere.
 
 # %%
@@ -248,7 +248,7 @@ claim(
 #
 # With a trained network, people would now describe some thousand images ([](03_direction_fitting)). These images show no faces. So we *measure* three
 # attributes on the pixels: the brightness, the red, and how much brighter the left half is. Each becomes a score between zero and one. Brightness and red go
-# together, as attributes of faces do.
+# together, as attributes of faces do. The table has the fit of each plane (R²) and the cosines of their normals.
 
 # %%
 SAMPLES = n_directions // 3
@@ -323,6 +323,15 @@ base_codes = generator.sample(max(40, SAMPLES // 20), seed + 2).cpu().numpy().as
 leakage = {"normals": leaks(planes.normals), "dual basis": leaks(dual)}
 pd.concat(leakage, names=["along"]).style.format("{:.2f}")
 
+# %% tags=["hide-input"]
+on_red = {name: matrix.loc["brightness", "red"] for name, matrix in leakage.items()}
+Markdown(
+    with_minus(
+        f"A walk in brightness moves red by {on_red['normals']:.2f} along the normal, and by "
+        f"{on_red['dual basis']:.2f} along the dual basis."
+    )
+)
+
 # %% [markdown]
 # ## Before raters are asked
 #
@@ -386,7 +395,7 @@ pd.DataFrame(shrunk, planes.names).style.format("{:.0%}")
 
 # %% [markdown]
 # The table gives the spread of each attribute's decision value, as a part of the spread without truncation. It follows the factor, because decision values are
-# linear. The effect on what people see has to be measured on images, and rare attributes lose most.
+# linear. The effect on what people see has to be measured on images, and rare attributes may lose most (not measured here).
 
 # %% [markdown]
 # ### Copies
@@ -590,6 +599,13 @@ fake = {
 # %%
 fake = pd.DataFrame(fake).T.rename({"skin_colour": "skin", "hair_length": "hair"})
 fake[["estimate", "low", "high", "n"]].style.format("{:z.3f}").format("{:.0f}", subset="n")
+
+# %% tags=["hide-input"]
+looks_fake = fake.index[(fake["low"] > 0) | (fake["high"] < 0)]
+Markdown(
+    f"{len(looks_fake)} of {len(fake)} effects on fakeness are clear of zero"
+    + (f": {', '.join(looks_fake)}." if len(looks_fake) else ".")
+)
 
 # %% [markdown]
 # The scale goes from zero (real) to one (fake). Differences are high minus low level. [](07_pruning) drops the images that look most fake. So an effect on fakeness shows

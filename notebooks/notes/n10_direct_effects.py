@@ -705,7 +705,8 @@ odds.style.format("{:+.2f}", subset=INTERVAL, na_rep="not estimable")
 # A {term}`doubly robust` estimate adds two things to such a regression. It models who has dark skin besides who errs, and is right in large
 # samples if one of the two models is. And it says where the portraits do not overlap, and gives no number there. Neither
 # helps against an attribute that was not recorded. Note N1 drew audits of portraits again and again, and scored both with the same
-# covariate, the true length of hair.
+# covariate, the true length of hair. Bias, RMSE and width are in points, the rest in per cent. Bias is shown without
+# its sign.
 
 # %%
 of_women = stage.load("n01_truth_scorecard", "scores.parquet").query("asked == 'part'")
@@ -724,16 +725,13 @@ heads = {"bias": "size of the bias", "rmse": "RMSE"}
 (100 * of_women).rename(columns=heads).style.format("{:.1f}", na_rep="—")
 
 # %% [markdown]
-# Bias, RMSE and width are in points, the rest in per cent. Bias is shown without its sign.
-
-# %% [markdown]
 # (firm-and-wrong)=
 # ## How often is the verdict firm and wrong?
 #
 # Chapter 11 gave one word for each model, by a rule. Here the rule judges simulated audits whose true share
 # is known. Gap and effect are drawn independently, around the counted gap as if it were true. They have the
 # standard errors of this run, and the effect has the error of the instrument besides. A firm word is wrong
-# if the true share lies elsewhere. *Partly right* counts as right for every share between 0 and 100%, so near the ends
+# if the true share lies elsewhere. *Partly right* counts as right for every share between none and all, so near the ends
 # two words are right. Another training of the network would add to the error and is left out.
 
 # %%
@@ -862,7 +860,8 @@ by_chance = 1 - (1 - at_least) ** len(table)
 Markdown(
     f"If each of the {len(table)} rows were wrong in one audit of forty, the largest would reach {worst:.1%} "
     f"with a probability of {by_chance:.1%}."
-    + " The estimated error of the instrument is zero, so both rules agree." * (instrument == 0)
+    + " The estimated error of the instrument is zero, so both rules agree."
+    * (instrument == 0)
 )
 
 # %% [markdown]

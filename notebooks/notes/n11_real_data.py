@@ -246,7 +246,7 @@ fhibe.frame[["image", "identity", "age", "pronoun", "natural_skin_color"]].iloc[
 fhibe.dropped[["reason", "field", "count", "place", "found"]]
 
 # %% [markdown]
-# The reader keeps the label and leaves the number out. Labels of a list are joined: *She/her/hers; They/them/theirs* is a
+# The reading function drops the code number before each label. Labels of a list are joined: *She/her/hers; They/them/theirs* is a
 # group of its own, until you decide otherwise and say so. Count people rather than images:
 
 # %%
@@ -465,7 +465,8 @@ causalface.frame.head(3)
 # Scores are levels counted from 0. The reader returns means from zero to one, and hashes the workers as it reads them.
 # The pairs of CausalFace come with ratings, from *likely same* to *likely different*. You name the columns,
 # because the layout of the release is unpublished. A pair that lacks a rating is dropped: a trimmed mean of nine and one of
-# eight have different meanings. The function `hcic` gives the consensus of the people who were asked.
+# eight have different meanings. The function `hcic` gives the consensus of the people who were asked, from
+# 0 (likely same) to 1 (likely different).
 
 # %%
 left = prototypes["european male"]
@@ -642,7 +643,7 @@ Markdown(of_pairs.answer.replace("\n", "\n\n"))
 rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("group")
 rates = rates.rename(lambda name: name.replace("_", " "))
 verdicts = pd.Series([row.verdict for row in of_pairs.disparities], name="verdict")
-verdicts.value_counts().to_frame("differences")
+verdicts.replace("inconclusive", "undecided").value_counts().to_frame("differences")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the call; 95% intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
@@ -655,7 +656,7 @@ exceeding = f"{(verdicts == 'exceeds').sum()} of {len(verdicts)} differences fro
 _ = figure.suptitle(f"{exceeding}\nare shown to be beyond the tolerance")
 
 # %% [markdown]
-# An *inconclusive* difference is undecided: it may be beyond the tolerance or within it. Intervals take people as units, so
+# An *undecided* difference may be beyond the tolerance or within it. Intervals take people as units, so
 # more people in a group help, and more pictures of the same people help little.
 #
 # If you have the pictures and the recogniser in place of similarities, [](audit-a-recogniser) says what its table needs:
