@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from functools import partial
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -39,7 +40,15 @@ os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
     """Start a function in a process of its own, whose words go to the end of the log."""
     process = CONTEXT.Process(target=_be, args=(log, work, *arguments))
-    process.start()
+    # Python's server of processes starts with the first one, and shows an interrupt at the keyboard
+    # that comes while it imports what ignores it. It inherits what this thread blocks; the tracker,
+    # which starts before, would unblock it.
+    resource_tracker.ensure_running()
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
     return process
 
 
@@ -63,6 +72,7 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
     gc.set_threshold(100_000, 50, 100)  # Python's own way takes a tenth of compiling
     os.setsid()  # an interrupt at the keyboard is for the runner
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_runner, daemon=True).start()
     with log.open("a") as stream:
         os.dup2(stream.fileno(), 1)
