@@ -439,7 +439,6 @@ halved = {"twice the trainings": of_gaps / trainings}
 halved["twice the faces"] = of_mean - by_set["between"] ** 2 / trainings
 saved = pd.DataFrame(halved).div(of_mean, axis=0).clip(0, 1) / 2
 left = (1 - saved).pow(0.5)
-assert (left <= 1).all(axis=None)
 left.style.format("{:.2f} of the width")
 
 # %% [markdown]
